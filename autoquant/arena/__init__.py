@@ -1,0 +1,1 @@
+"""The race: worktrees, mailbox, referee, supervisor, lockbox, doctor."""

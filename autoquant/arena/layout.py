@@ -1,0 +1,99 @@
+"""Where a race keeps its files. Paths only; nothing is read or written here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class RaceLayout:
+    """Folders and files of one race below `state/races/<race>/`."""
+
+    state: Path
+    race: str
+
+    @property
+    def root(self) -> Path:
+        """The race's folder."""
+        return self.state / "races" / self.race
+
+    @property
+    def ledger(self) -> Path:
+        """The append-only record; everything else can be derived or checked against it."""
+        return self.root / "ledger.jsonl"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the one arena that runs this race."""
+        return self.root / "arena.lock"
+
+    @property
+    def secret(self) -> Path:
+        """32 random bytes, hex: seeds masks and cuts."""
+        return self.root / "secret"
+
+    @property
+    def protected(self) -> Path:
+        """Pristine copies of what worktrees hold read-only."""
+        return self.root / "protected"
+
+    @property
+    def repositories(self) -> Path:
+        """Private bare repositories, one per competitor."""
+        return self.root / "repositories"
+
+    @property
+    def worktrees(self) -> Path:
+        """Where agents work."""
+        return self.root / "worktrees"
+
+    @property
+    def homes(self) -> Path:
+        """A fresh HOME and TMPDIR per competitor."""
+        return self.root / "homes"
+
+    @property
+    def logs(self) -> Path:
+        """Captured output of sessions."""
+        return self.root / "logs"
+
+    @property
+    def lockbox(self) -> Path:
+        """Sealed-period archives, panel and evaluations, once opened."""
+        return self.root / "lockbox"
+
+    @property
+    def metrics(self) -> Path:
+        """recursion_metrics.json, derived."""
+        return self.root / "recursion_metrics.json"
+
+    @property
+    def stop_request(self) -> Path:
+        """Its presence asks the running arena to pause cleanly."""
+        return self.root / "stop"
+
+    def blob(self, digest: str) -> Path:
+        """Strategy bytes by sha256, stored before an attempt is opened."""
+        return self.root / "blobs" / digest
+
+    def evaluation(self, competitor: str, attempt: int) -> Path:
+        """The oracle's whole answer for an attempt (private: holds daily returns)."""
+        return self.root / "evaluations" / competitor / f"{attempt:04d}.json"
+
+    def score(self, competitor: str, attempt: int) -> Path:
+        """score.json of an attempt, as the agent saw it."""
+        return self.root / "scores" / competitor / f"{attempt:04d}.json"
+
+    def repository(self, competitor: str) -> Path:
+        """The competitor's private bare repository."""
+        return self.repositories / f"{competitor}.git"
+
+    def worktree(self, competitor: str) -> Path:
+        """The competitor's worktree."""
+        return self.worktrees / competitor
+
+    @property
+    def arena_repository(self) -> Path:
+        """Bare repository of all races: accepted commits as arena/<race>/<competitor>."""
+        return self.state / "arena.git"
