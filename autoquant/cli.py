@@ -12,14 +12,20 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from autoquant.errors import AutoQuantError, UserError
 
 HOME = Path(__file__).resolve().parent.parent
 """The checkout (or worktree) this package stands in: data/, state/, strategy.py and the commands are looked up here."""
 
-Main = Callable[[list[str] | None], int]
+
+class Main(Protocol):
+    """A command's main function."""
+
+    def __call__(self, argv: list[str] | None = None) -> int:
+        """Run with these arguments (None: the process's own) and return the exit code."""
+        ...
 
 
 def command(main: Main) -> Main:
@@ -125,13 +131,29 @@ def progress(title: str, *, unit: str = "") -> Iterator[Callable[[int, int], Non
         yield lambda done, total: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    class RateColumn(ProgressColumn):
+        """Steps per second, once there is something to measure."""
+
+        def render(self, task: Task) -> Text:
+            return Text("" if task.speed is None else f"{task.speed:,.1f}/s")
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn(unit),
+        RateColumn(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

@@ -13,6 +13,7 @@ AutoQuantError
 │   └── Violation         a protected file was touched
 └── InfrastructureFault   network, disk, harness, rate limit                     exit 4, never counts, never scores
     ├── LedgerError       names file and line
+    ├── EvaluationCut     cut down from outside; the third time it counts as a crash
     └── HarnessFault      a coding-agent CLI did not do its part
 
 Each carries a `hint` (what to do next) and prints as one line; tracebacks only with --debug.
@@ -53,9 +54,24 @@ class DataError(UserError):
 
 
 class AgentFault(AutoQuantError):
-    """The strategy or the agent broke a rule of the contest; counts as an attempt."""
+    """The strategy or the agent broke a rule of the contest; counts as an attempt.
+
+    Parameters
+    ----------
+    kind : exception class, or a word for the rule that was broken; safe to show in a race.
+    line : line of strategy.py, when one is to blame.
+    text : what the exception said; None in a race, where it could carry prices.
+    """
 
     exit_code = 3
+
+    def __init__(
+        self, message: str, hint: str = "", *, kind: str = "", line: int | None = None, text: str | None = None
+    ) -> None:
+        super().__init__(message, hint)
+        self.kind = kind or type(self).__name__
+        self.line = line
+        self.text = text
 
 
 class ImportGateError(AgentFault):
@@ -90,6 +106,10 @@ class InfrastructureFault(AutoQuantError):
 
 class LedgerError(InfrastructureFault):
     """The record of a race is broken; the message names file and line."""
+
+
+class EvaluationCut(InfrastructureFault):
+    """A strategy call was killed from outside or never came back; repeated, it is the attempt's own loss."""
 
 
 class HarnessFault(InfrastructureFault):

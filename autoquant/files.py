@@ -24,28 +24,31 @@ class NotRegularFile(AutoQuantError):
     """A path that should be a plain file is a link, a directory, a pipe, or too large."""
 
 
-def atomic_write(path: Path, content: bytes | str, *, mode: int = 0o644) -> None:
+def atomic_write(path: Path, content: bytes | str, *, mode: int = 0o644, durable: bool = True) -> None:
     """Replace `path` by `content` in one step, durable when it returns. Missing folders are made.
 
     A temporary file beside the target is synced, renamed over it, and the folder is synced: after a crash at any
-    moment the old or the new content is there. Cost: two fsyncs.
+    moment the old or the new content is there. Cost: two fsyncs. With `durable` off they are left out, for files that
+    are checked against a digest before use: a killed process still leaves old or new, a power cut may not.
 
     Raises
     ------
     InfrastructureFault : the disk refused (full, read-only); the old content is untouched.
     """
     data = content.encode() if isinstance(content, str) else content
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.parent / f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             _write_all(descriptor, data)
-            os.fsync(descriptor)
+            if durable:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
         os.replace(temporary, path)
-        sync_folder(path.parent)
+        if durable:
+            sync_folder(path.parent)
     except OSError as error:
         raise disk_fault(path, error) from error
     finally:
@@ -81,6 +84,40 @@ def append_line(path: Path, line: str) -> None:
             sync_folder(path.parent)
     except OSError as error:
         raise disk_fault(path, error) from error
+
+
+class CappedLog:
+    """A file that takes what a program prints, up to a size; the rest is counted and dropped. Not durable.
+
+    Parameters
+    ----------
+    path : made anew; missing folders are made.
+    max_bytes : what is kept from the start of the output.
+    """
+
+    def __init__(self, path: Path, max_bytes: int) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        self._room = max_bytes
+        self.dropped = 0
+
+    def write(self, data: bytes) -> None:
+        """Keep what fits. A disk that refuses costs the output, never the program that printed it."""
+        kept = data[: self._room]
+        try:
+            _write_all(self._descriptor, kept)
+        except OSError:
+            kept = b""
+            self._room = 0
+        self._room -= len(kept)
+        self.dropped += len(data) - len(kept)
+
+    def close(self) -> None:
+        """Say at the end of the file how much is missing, and close it."""
+        if self.dropped:
+            with contextlib.suppress(OSError):
+                _write_all(self._descriptor, f"\n[{self.dropped} more bytes were dropped]\n".encode())
+        os.close(self._descriptor)
 
 
 def truncate(path: Path, size: int) -> None:

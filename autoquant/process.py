@@ -85,13 +85,37 @@ def run(
     process = spawn(
         argv, cwd=cwd, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    try:
-        stdout, stderr = process.communicate(input_bytes, timeout=timeout_seconds)
-    except subprocess.TimeoutExpired:
-        end_tree(process.pid)
-        process.communicate()
-        raise TimeoutError(f"{argv[0]} did not end within {timeout_seconds:.0f} s") from None
+    with process:
+        try:
+            stdout, stderr = process.communicate(input_bytes, timeout=timeout_seconds)
+        except subprocess.TimeoutExpired:
+            end_tree(process.pid)
+            process.communicate()
+            raise TimeoutError(f"{argv[0]} did not end within {timeout_seconds:.0f} s") from None
     return Finished(process.returncode, stdout, stderr)
+
+
+def peek_exit(pid: int) -> int | None:
+    """Exit code of a child that has ended (negative: the signal), None while it runs.
+
+    The child is left unreaped, so that its number cannot be given to a stranger before `end_tree` has looked for what
+    it left behind. A child that was reaped elsewhere counts as ended, with code 0.
+    """
+    try:
+        facts = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return 0
+    if facts is None:
+        return None
+    return facts.si_status if facts.si_code == os.CLD_EXITED else -facts.si_status
+
+
+def end_marked(run_id: str) -> int:
+    """End every process that carries the run mark, with all it started; returns how many carried it."""
+    found = marked(run_id)
+    for process in found:
+        end_tree(process.pid, run_id=run_id)
+    return len(found)
 
 
 def marked(run_id: str) -> list[psutil.Process]:
@@ -114,7 +138,7 @@ def end_tree(pid: int, *, run_id: str | None = None, grace_seconds: float = 2.0)
         with contextlib.suppress(psutil.Error):
             process.send_signal(signal.SIGCONT)
             process.terminate()
-    psutil.wait_procs(targets, timeout=grace_seconds)
+    _wait_until_dead(targets, grace_seconds)
     stubborn = 0
     deadline = time.monotonic() + 10.0
     while time.monotonic() < deadline:
@@ -125,8 +149,15 @@ def end_tree(pid: int, *, run_id: str | None = None, grace_seconds: float = 2.0)
         for process in alive:
             with contextlib.suppress(psutil.Error):
                 process.kill()
-        psutil.wait_procs(alive, timeout=0.5)
+        _wait_until_dead(alive, 0.5)
     return stubborn
+
+
+def _wait_until_dead(processes: list[psutil.Process], seconds: float) -> None:
+    # Not psutil.wait_procs: it reaps our own children and their Popen would never learn the exit code.
+    deadline = time.monotonic() + seconds
+    while any(_lives(process) for process in processes) and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 def _lives(process: psutil.Process) -> bool:

@@ -111,6 +111,12 @@ class Causality:
     tolerance: float = 1e-9
     screen_last_days: int = 10
     screen_windows: int = 8
+    window_days_minimum: int = 75
+    window_days_maximum: int = 150
+    """History of a differential window before `train_end`, drawn between the two; grows when it says nothing."""
+    window_horizon_days: int = 20
+    future_days_minimum: int = 5
+    """Least future that a perturbation leaves to shuffle."""
     confirm_truncations: int = 64
     confirm_futures_per_fold: int = 2
     mask_tolerance: float = 1e-6

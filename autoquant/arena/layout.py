@@ -63,6 +63,10 @@ class RaceLayout:
         """Sealed-period archives, panel and evaluations, once opened."""
         return self.root / "lockbox"
 
+    def lockbox_evaluation(self, name: str) -> Path:
+        """The oracle's whole answer for one entry of the reserved set."""
+        return self.lockbox / "evaluations" / f"{name}.json"
+
     @property
     def metrics(self) -> Path:
         """recursion_metrics.json, derived."""

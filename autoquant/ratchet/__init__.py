@@ -1,1 +1,1 @@
-"""Room."""
+"""Search and official decisions, lineage archive, feedback. Pure functions over score records."""

@@ -1,0 +1,214 @@
+"""Files in a folder that an agent can change while we use it: no links followed, plain files only, sizes capped.
+
+Every path component below the worktrees' folder is opened relative to the one before with O_NOFOLLOW, so a folder
+swapped for a link at any moment leads nowhere. Nothing here is made durable: a worktree can be made again from the
+ledger. What stands in the way of a write is moved aside under a new name, never deleted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from autoquant import files
+from autoquant.errors import InfrastructureFault
+from autoquant.files import NotRegularFile
+
+READ_LIMIT = 64 << 20
+"""Largest protected file that is read back (the TRAIN panel is about 8 MB)."""
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True)
+class AgentFolder:
+    """A worktree, reached through the folder above it, which is the arena's own.
+
+    Parameters
+    ----------
+    parent : the arena's folder of worktrees.
+    name : the worktree's name in it; may itself have been replaced by a link, which is then refused.
+    """
+
+    parent: Path
+    name: str
+
+    @property
+    def path(self) -> Path:
+        """Where it stands, for messages and for starting programs; not for opening files."""
+        return self.parent / self.name
+
+    def read(self, relative: str, max_bytes: int = READ_LIMIT) -> bytes:
+        """Bytes of a plain file.
+
+        Raises
+        ------
+        FileNotFoundError : not there.
+        NotRegularFile : a link, folder, pipe, hard link or too large; the message names `relative`.
+        """
+        try:
+            return files.read_regular(self.parent, f"{self.name}/{relative}", max_bytes)
+        except NotRegularFile as error:
+            raise NotRegularFile(error.message.replace(f"{self.name}/", "", 1)) from None
+
+    def digest(self, relative: str, max_bytes: int = READ_LIMIT) -> str:
+        """sha256 of a plain file; empty when it is missing or not plain."""
+        try:
+            return files.sha256_bytes(self.read(relative, max_bytes))
+        except (OSError, NotRegularFile):
+            return ""
+
+    def write(self, relative: str, content: bytes, mode: int = 0o644) -> None:
+        """Put `content` at `relative` in one step, whatever stood there; missing folders are made.
+
+        A file, link or pipe in the way is replaced, a folder in the way of the file is moved aside, a link or file in
+        the way of a folder too.
+
+        Raises
+        ------
+        InfrastructureFault : the disk refused.
+        """
+        *folders, name = PurePosixPath(relative).parts
+        try:
+            with self._folder(folders, create=True) as folder:
+                temporary = f".{name}.{os.urandom(6).hex()}.tmp"
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+                descriptor = os.open(temporary, flags, mode, dir_fd=folder)
+                try:
+                    try:
+                        view = memoryview(content)
+                        while view:
+                            view = view[os.write(descriptor, view) :]
+                        os.fchmod(descriptor, mode)
+                    finally:
+                        os.close(descriptor)
+                    self._rename_over(temporary, name, folder)
+                except BaseException:
+                    with contextlib.suppress(OSError):
+                        os.unlink(temporary, dir_fd=folder)
+                    raise
+        except OSError as error:
+            raise files.disk_fault(self.path / relative, error) from error
+
+    def remove(self, relative: str) -> bool:
+        """Take away whatever stands at `relative`; a folder is moved aside. False when nothing was there."""
+        *folders, name = PurePosixPath(relative).parts
+        try:
+            with self._folder(folders, create=False) as folder:
+                try:
+                    os.unlink(name, dir_fd=folder)
+                except OSError as error:
+                    if error.errno not in (errno.EISDIR, errno.EPERM):
+                        raise
+                    _set_aside(name, folder)
+        except (FileNotFoundError, NotADirectoryError, NotRegularFile):
+            return False
+        except OSError as error:
+            raise files.disk_fault(self.path / relative, error) from error
+        return True
+
+    def make_folder(self, relative: str) -> None:
+        """Make the folder `relative`, moving aside what is not a folder.
+
+        Raises
+        ------
+        InfrastructureFault : the disk refused.
+        """
+        try:
+            with self._folder(list(PurePosixPath(relative).parts), create=True):
+                pass
+        except OSError as error:
+            raise files.disk_fault(self.path / relative, error) from error
+
+    def names(self, relative: str = ".", limit: int = 10_000) -> list[str]:
+        """Names in a folder, sorted, at most `limit`; none when it is missing or not a folder."""
+        try:
+            with (
+                self._folder(list(PurePosixPath(relative).parts), create=False) as folder,
+                os.scandir(folder) as entries,
+            ):
+                found = [entry.name for entry, _ in zip(entries, range(limit), strict=False)]
+        except (OSError, NotRegularFile):
+            return []
+        return sorted(found)
+
+    def walk(self, relative: str, skip: frozenset[str], limit: int = 10_000) -> list[str]:
+        """Paths of everything below a folder that is not a folder, links included, folders named in `skip` left out.
+
+        At most `limit` entries are looked at.
+        """
+        found: list[str] = []
+        pending = [relative]
+        seen = 0
+        while pending and seen < limit:
+            here = pending.pop()
+            for name in self.names(here, limit - seen):
+                seen += 1
+                path = str(PurePosixPath(here) / name)
+                if self.is_folder(path):
+                    if name not in skip:
+                        pending.append(path)
+                else:
+                    found.append(path)
+        return sorted(found)
+
+    def is_folder(self, relative: str) -> bool:
+        """True for a real folder, not a link to one."""
+        *folders, name = PurePosixPath(relative).parts or (".",)
+        try:
+            with self._folder(folders, create=False) as folder:
+                return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+        except (OSError, NotRegularFile):
+            return False
+
+    @contextlib.contextmanager
+    def _folder(self, parts: list[str] | tuple[str, ...], *, create: bool) -> Iterator[int]:
+        if ".." in parts:
+            raise InfrastructureFault(f"{'/'.join(parts)}: not a path inside the worktree")
+        descriptor = os.open(self.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for part in (self.name, *(p for p in parts if p != ".")):
+                deeper = _enter(part, descriptor, create)
+                os.close(descriptor)
+                descriptor = deeper
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    @staticmethod
+    def _rename_over(source: str, target: str, folder: int) -> None:
+        try:
+            os.replace(source, target, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError as error:
+            if error.errno not in (errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            _set_aside(target, folder)
+            os.replace(source, target, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _enter(name: str, folder: int, create: bool) -> int:
+    for _ in range(3):
+        try:
+            return os.open(name, _FOLDER, dir_fd=folder)
+        except FileNotFoundError:
+            if not create:
+                raise
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, 0o755, dir_fd=folder)
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
+                raise
+            if not create:
+                raise NotRegularFile(f"{name}: a link or not a folder") from None
+            _set_aside(name, folder)
+    raise InfrastructureFault(f"{name}: something keeps replacing this folder", "look for a process that writes there")
+
+
+def _set_aside(name: str, folder: int) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.rename(name, f"{name}.{os.urandom(4).hex()}.aside", src_dir_fd=folder, dst_dir_fd=folder)

@@ -1,0 +1,116 @@
+"""Which race a `start` means: one to go on with, one to extend, or a new one. Reads only."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from autoquant.arena.layout import RaceLayout
+from autoquant.arena.roster import valid_name
+from autoquant.arena.status import race_names, read_view
+from autoquant.errors import UserError
+from autoquant.harness import Competitor
+from autoquant.ledger.views import RaceView
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The race, what to do with it, and who takes part."""
+
+    layout: RaceLayout
+    action: Literal["create", "resume", "extend"]
+    joining: tuple[Competitor, ...]
+    """Not yet in the race."""
+    running: tuple[Competitor, ...]
+    """Everybody asked for who has not ended, those who join included."""
+
+
+def choose_race(state: Path, asked: Sequence[Competitor], race: str | None, now: dt.datetime) -> Choice:
+    """Find the race that `asked` competitors are to run in.
+
+    Without a name: the one unfinished race; else the newest, if its lockbox is open and everybody asked is new to it;
+    else a new one.
+
+    Raises
+    ------
+    UserError : several races are unfinished, a name cannot be used, a competitor would race twice, nothing is left.
+    """
+    views = {name: view for name in race_names(state) if (view := read_view(RaceLayout(state, name))) is not None}
+    if race is not None:
+        if not valid_name(race):
+            raise UserError(f"--race {race!r} cannot be used", "lower-case letters, digits, '-', '_', '.', at most 40")
+        view = views.get(race)
+        return _new(state, race, asked) if view is None else _in_race(state, view, asked)
+    unfinished = [name for name, view in views.items() if not view.is_terminal]
+    if len(unfinished) > 1:
+        raise UserError(f"races {', '.join(unfinished)} are unfinished", "say which one to resume: --race NAME")
+    if unfinished:
+        return _in_race(state, views[unfinished[0]], asked)
+    newest = list(views.values())[-1] if views else None
+    if newest is not None and newest.lockbox.is_closed and not any(c.name in newest.competitors for c in asked):
+        return _in_race(state, newest, asked)
+    return _new(state, _fresh_name(state, now), asked)
+
+
+def _new(state: Path, race: str, asked: Sequence[Competitor]) -> Choice:
+    return Choice(RaceLayout(state, race), "create", tuple(asked), tuple(asked))
+
+
+def _fresh_name(state: Path, now: dt.datetime) -> str:
+    """race-20261130-1, counted on past every folder that is there."""
+    day = now.strftime("%Y%m%d")
+    number = 1
+    while (state / "races" / f"race-{day}-{number}" / "ledger.jsonl").exists():
+        number += 1
+    return f"race-{day}-{number}"
+
+
+def _in_race(state: Path, view: RaceView, asked: Sequence[Competitor]) -> Choice:
+    race = view.created.race
+    for competitor in asked:
+        _require_unchanged(view, competitor)
+    joining = tuple(c for c in asked if c.name not in view.competitors)
+    ended = [c.name for c in asked if c.name in view.competitors and view.competitors[c.name].ended is not None]
+    running = tuple(c for c in asked if c.name not in ended)
+    if view.lockbox.is_reserved and not view.lockbox.is_closed:
+        raise UserError(f"the lockbox of race {race} is being opened", "finish it first: arena.py lockbox")
+    if view.lockbox.is_reserved and ended and joining:
+        raise UserError(
+            f"{', '.join(ended)} cannot race twice: race {race} has their final record",
+            "an extension takes new competitors only",
+        )
+    if not running:
+        left = [name for name, racer in view.competitors.items() if racer.ended is None]
+        hint = (
+            f"go on with {', '.join(left)}, or start another race: --race NAME"
+            if left
+            else "open its lockbox (arena.py lockbox), or start another race: --race NAME"
+        )
+        if view.lockbox.is_closed:
+            hint = "start another race: --race NAME"
+        raise UserError(f"race {race} has nothing left to run for {', '.join(ended)}", hint)
+    action: Literal["resume", "extend"] = "extend" if view.lockbox.is_reserved and joining else "resume"
+    return Choice(RaceLayout(state, race), action, joining, running)
+
+
+def _require_unchanged(view: RaceView, competitor: Competitor) -> None:
+    """A competitor that joined must still be the same one."""
+    racer = view.competitors.get(competitor.name)
+    if racer is None:
+        return
+    joined = racer.joined
+    for word, before, now in (
+        ("harness", joined.harness, competitor.harness),
+        ("model", joined.model, competitor.model),
+        ("effort", joined.effort, competitor.effort),
+        ("seed", joined.seed, competitor.seed),
+    ):
+        if (before or None) != (now or None):
+            raise UserError(
+                f"competitors.toml: {competitor.name} joined race {view.created.race} with {word} {before!r}, "
+                f"now it is {now!r}",
+                "put it back, or give the changed competitor a new name",
+            )

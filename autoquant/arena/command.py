@@ -1,0 +1,242 @@
+"""Run a race of coding agents.
+
+uv run arena.py doctor                                          # is this machine ready?
+uv run arena.py start --competitors all --max-experiments 50    # the same command resumes
+uv run arena.py status --watch
+uv run arena.py lockbox                                         # once, after every run is terminal
+uv run arena.py report --out docs/index.html
+uv run arena.py demo                                            # all of it in miniature, on synthetic data
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autoquant import cli
+from autoquant.protocol import PROTOCOL
+
+if TYPE_CHECKING:
+    from autoquant.arena.voice import Voice
+
+Options = argparse.Namespace
+Action = Callable[[Options], int]
+
+
+@cli.command
+def main(argv: list[str] | None = None) -> int:
+    """Parse the options and run one subcommand."""
+    options = _parser().parse_args(argv)
+    action: Action = options.action
+    return action(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = cli.parser("arena.py", __doc__ or "")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, action: Action, summary: str, description: str = "") -> argparse.ArgumentParser:
+        sub = commands.add_parser(
+            name,
+            help=summary,
+            description=description or summary,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        sub.add_argument("--debug", action="store_true", help="show tracebacks")
+        sub.set_defaults(action=action)
+        return sub
+
+    doctor = add("doctor", _doctor, "check data, calibration, isolation, disk and competitors; changes nothing")
+    doctor.add_argument("--skip-harnesses", action="store_true", help="leave the competitors out")
+    _competitors(doctor, required=False)
+    cli.add_home_options(doctor, state=True)
+    cli.add_json_option(doctor)
+
+    start = add("start", _start, "start, resume or extend a race", _START)
+    _competitors(start, required=True)
+    start.add_argument(
+        "--max-experiments",
+        type=cli.positive_int,
+        metavar="N",
+        help=f"experiments per competitor (default: the race's own, {PROTOCOL.budget} for a new one)",
+    )
+    _race(start, "the race to start, resume or extend (default: see above)")
+    start.add_argument("--parallel", type=cli.positive_int, metavar="N", help="competitors at a time (default: all)")
+    start.add_argument("--allow-source", metavar="NAME", help="race on data that are not from the public archive")
+    start.add_argument("--skip-missing", action="store_true", help="leave out competitors that cannot run here")
+    start.add_argument(
+        "--jobs", type=cli.positive_int, metavar="N", help="strategy calls at a time (default: all cores)"
+    )
+    cli.add_home_options(start, state=True)
+
+    stop = add("stop", _stop, "ask the running arena to pause cleanly, and wait until it has")
+    _race(stop, "the race to pause (default: the one that runs)")
+    cli.add_home_options(stop, state=True)
+
+    status = add("status", _status, "show a race; reads only, also while it runs")
+    _race(status, "the race to show (default: the newest)")
+    status.add_argument("--watch", action="store_true", help="go on showing it while it runs")
+    cli.add_home_options(status, state=True)
+    cli.add_json_option(status)
+
+    lockbox = add("lockbox", _lockbox, "open the sealed period, once, after every competitor is terminal")
+    _race(lockbox, "the race whose lockbox to open (default: the newest)")
+    lockbox.add_argument("--yes", action="store_true", help="do not ask for the race's name")
+    lockbox.add_argument("--base-url", metavar="URL", help="fetch from here; the pinned checksums alone bind")
+    lockbox.add_argument("--accept-changed", action="store_true", help="take archives that changed since set-up")
+    lockbox.add_argument(
+        "--jobs", type=cli.positive_int, metavar="N", help="strategy calls at a time (default: all cores)"
+    )
+    cli.add_home_options(lockbox, state=True)
+
+    report = add("report", _report, "write a race's page, one self-contained HTML file")
+    report.add_argument("--out", type=Path, required=True, metavar="FILE", help="where to write it")
+    _race(report, "the race to show (default: the newest)")
+    cli.add_home_options(report, state=True)
+
+    demo = add("demo", _demo, "a whole race in miniature on synthetic data, in a folder of its own", _DEMO)
+    demo.add_argument("--out", type=Path, default=Path("demo"), metavar="DIR", help="its folder (default: ./demo)")
+    demo.add_argument("--max-experiments", type=cli.positive_int, default=12, metavar="N", help="default: 12")
+    return parser
+
+
+_START = """Start, resume or extend a race.
+
+Without --race: the one unfinished race goes on; else, if the newest race's lockbox is open and every competitor named
+is new to it, they extend it (judged on VALID only); else a new race is created. Interrupted in any way, the same
+command goes on where the record ends."""
+
+_DEMO = """A whole race in miniature on synthetic data: random, hillclimb and hillclimb-2, lockbox and report.
+
+Everything stands in the folder --out: its own data/, state/ and report.html; your data/ and state/ are not touched.
+An interrupted demo goes on; a finished one is replaced. No score in it is a market result."""
+
+
+def _competitors(target: argparse.ArgumentParser, *, required: bool) -> None:
+    target.add_argument(
+        "--competitors", default=None if required else "all", required=required, metavar="all|A,B", help="who"
+    )
+    target.add_argument(
+        "--roster", type=Path, default=cli.HOME / "competitors.toml", metavar="FILE", help="default: competitors.toml"
+    )
+
+
+def _race(target: argparse.ArgumentParser, text: str) -> None:
+    target.add_argument("--race", metavar="NAME", help=text)
+
+
+def _doctor(options: Options) -> int:
+    from autoquant.arena.doctor import diagnose, show
+    from autoquant.arena.roster import choose, load_roster
+
+    competitors = () if options.skip_harnesses else choose(load_roster(options.roster), options.competitors)
+    diagnosis = diagnose(
+        cli.HOME, options.data_dir, options.state_dir, competitors, skip_harnesses=options.skip_harnesses
+    )
+    if options.json:
+        cli.emit_json(diagnosis)
+    else:
+        print(cli.printable(show(diagnosis)))
+    return 0 if diagnosis.can_start else 2
+
+
+def _start(options: Options) -> int:
+    from autoquant.arena.launch import StartOptions, start
+    from autoquant.arena.status import plain_table, status_of
+
+    finish = start(
+        StartOptions(
+            home=cli.HOME,
+            data_root=options.data_dir,
+            state=options.state_dir,
+            roster=options.roster,
+            wanted=options.competitors,
+            budget=options.max_experiments,
+            race=options.race,
+            parallel=options.parallel,
+            allow_source=options.allow_source,
+            skip_missing=options.skip_missing,
+            jobs=options.jobs,
+        ),
+        _voice(),
+    )
+    if not (sys.stdout.isatty() and sys.stderr.isatty()):  # a live table is already there
+        print(cli.printable(plain_table(status_of(finish.view, None))))
+    cli.note(finish.next_step)
+    return finish.exit_code
+
+
+def _stop(options: Options) -> int:
+    from autoquant.arena.stop import stop
+
+    cli.note(stop(options.state_dir, options.race))
+    return 0
+
+
+def _status(options: Options) -> int:
+    from autoquant.arena.status import find_race, plain_table, race_status
+    from autoquant.arena.watch import watch
+
+    layout = find_race(options.state_dir, options.race)
+    if options.watch:
+        watch(layout, _voice(), as_json=options.json)
+        return 0
+    status = race_status(layout)
+    if options.json:
+        cli.emit_json(status)
+    else:
+        print(cli.printable(plain_table(status)))
+    return 0
+
+
+def _lockbox(options: Options) -> int:
+    from autoquant.arena.opening import LockboxOptions, open_lockbox_of
+
+    text = open_lockbox_of(
+        LockboxOptions(
+            home=cli.HOME,
+            data_root=options.data_dir,
+            state=options.state_dir,
+            race=options.race,
+            yes=options.yes,
+            base_url=options.base_url,
+            accept_changed=options.accept_changed,
+            jobs=options.jobs,
+        ),
+        _voice(),
+    )
+    print(cli.printable(text))
+    return 0
+
+
+def _report(options: Options) -> int:
+    from autoquant.arena.status import find_race
+    from autoquant.report import render_report
+
+    layout = find_race(options.state_dir, options.race)
+    print(render_report(options.state_dir, layout.race, options.out, home=cli.HOME))
+    return 0
+
+
+def _demo(options: Options) -> int:
+    from autoquant.arena.demo import demo
+    from autoquant.report import render_report
+
+    def render(state: Path, race: str, page: Path) -> None:
+        render_report(state, race, page, home=cli.HOME)
+
+    return demo(cli.HOME, options.out, options.max_experiments, render, _voice())
+
+
+def _voice() -> Voice:
+    from autoquant.arena.voice import Voice
+
+    return Voice(cli.note, cli.progress, live=sys.stderr.isatty())
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

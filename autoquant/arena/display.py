@@ -1,0 +1,132 @@
+"""What `start` and `status --watch` show: a live table on a terminal, one line per event elsewhere. Always stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+from autoquant.arena.status import RaceStatus, attempt_text, counts, footer, lockbox_lines, table_rows
+from autoquant.arena.voice import Voice
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+
+class Display(Protocol):
+    """Takes every new status of a race."""
+
+    def show(self, status: RaceStatus, seconds: float) -> None:
+        """The race as it is, `seconds` after this arena started."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def display(voice: Voice) -> Display:
+    """A live table where there is a terminal, lines otherwise."""
+    return LiveTable() if voice.live else Lines(voice.say)
+
+
+class Lines:
+    """One line for each verdict, end and fault, as it happens."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._before: RaceStatus | None = None
+
+    def show(self, status: RaceStatus, seconds: float) -> None:
+        """Print what is new since the last call; the first call only remembers."""
+        before, self._before = self._before, status
+        if before is None:
+            left = sum(c.budget - c.attempts for c in status.competitors if c.state == "racing")
+            self._say(f"race {status.race}: {len(status.competitors)} competitors, {left} experiments left")
+            return
+        former = {competitor.name: competitor for competitor in before.competitors}
+        for racer in status.competitors:
+            old = former.get(racer.name)
+            if racer.last is not None and (old is None or old.last != racer.last):
+                self._say(f"{racer.name} {attempt_text(racer.last)} ({racer.attempts}/{racer.budget})")
+            if racer.state != "racing" and (old is None or old.state != racer.state):
+                self._say(f"{racer.name} {racer.state}, {racer.attempts} of {racer.budget} attempts")
+        if counts(status) != counts(before):
+            self._say(f"race {status.race}: {' · '.join(counts(status))}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+class LiveTable:
+    """A table that is redrawn in place."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._live = Live(console=Console(stderr=True), auto_refresh=False)
+        self._done_at_start: int | None = None
+
+    def show(self, status: RaceStatus, seconds: float) -> None:
+        """Redraw."""
+        done = sum(c.attempts for c in status.competitors)
+        left = sum(c.budget - c.attempts for c in status.competitors if c.state == "racing")
+        if self._done_at_start is None:
+            self._done_at_start = done
+        extra = [duration(seconds)] if status.arena is not None else []
+        if left and done > self._done_at_start:
+            extra.append(f"about {duration(seconds / (done - self._done_at_start) * left)} left")
+        if status.state == "running" and left:
+            extra.append("Ctrl-C pauses cleanly, the same command resumes")
+        self._live.update(render(status, extra), refresh=True)
+
+    def __enter__(self) -> Self:
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.__exit__(kind, error, trace)
+
+
+def render(status: RaceStatus, extra: list[str]) -> Group:
+    """The table, a dot in each competitor's colour, and the footer."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for title in (f"  race {status.race}", "attempts", "champion", "working", "last"):
+        table.add_column(title, no_wrap=True)
+    for racer, cells in zip(status.competitors, table_rows(status), strict=True):
+        name = Text.assemble(("● ", racer.colour), _inert(cells[0]))
+        table.add_row(name, *(Text(_inert(cell)) for cell in cells[1:]))
+    lines = [footer(status, extra), *lockbox_lines(status)]
+    return Group(table, *(Text(_inert(line), style="dim") for line in lines))
+
+
+def _inert(text: str) -> str:
+    """`text` without anything that could steer a terminal; its alignment stays."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def duration(seconds: float) -> str:
+    """Hours and minutes, or minutes and seconds below an hour.
+
+    >>> duration(8040), duration(75), duration(9)
+    ('2 h 14 m', '1 m 15 s', '9 s')
+    """
+    whole = int(seconds)
+    hours, minutes = whole // 3600, whole % 3600 // 60
+    if hours:
+        return f"{hours} h {minutes} m"
+    return f"{minutes} m {whole % 60} s" if minutes else f"{whole} s"

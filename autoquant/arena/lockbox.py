@@ -1,0 +1,170 @@
+"""The sealed period, opened once: reserve the set, fetch, judge entry by entry, close. Resumes the same set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from autoquant import codec, files
+from autoquant.arena.layout import RaceLayout
+from autoquant.arena.race import SEED
+from autoquant.arena.standing import stored_strategy
+from autoquant.clock import Clock, utc_iso
+from autoquant.errors import LedgerError, UserError
+from autoquant.ledger import records as r
+from autoquant.ledger.ledger import Ledger
+from autoquant.ledger.views import RaceView
+from autoquant.oracle.gates import lockbox_verdict
+from autoquant.oracle.records import Evaluation
+from autoquant.protocol import PROTOCOL
+from autoquant.stats.sharpe import probabilistic_sharpe_of
+
+if TYPE_CHECKING:
+    from autoquant.market.lockbox import LockboxData
+
+
+class SealedJudge(Protocol):
+    """Judges one strategy on the sealed path."""
+
+    def __call__(self, source: bytes, data: LockboxData, entry: r.LockboxEntry) -> Evaluation:
+        """The evaluation of an entry, whose text is `source`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What opening needs from outside.
+
+    Parameters
+    ----------
+    fetch : fetches and verifies the sealed period; calling it again gives the same.
+    judge : evaluates one entry on it.
+    accept_changed : whether changed archives were accepted.
+    on_entry : called with (verdicts so far, entries).
+    """
+
+    fetch: Callable[[], LockboxData]
+    judge: SealedJudge
+    accept_changed: bool
+    on_entry: Callable[[int, int], None] = lambda done, total: None
+
+
+def require_openable(view: RaceView) -> None:
+    """Refuse a second opening, and a first one while somebody may still race.
+
+    Raises
+    ------
+    UserError : says when it was opened, or who has not ended.
+    """
+    race, box = view.created.race, view.lockbox
+    if box.is_closed:
+        raise UserError(
+            f"the lockbox of race {race} was opened on {box.reserved_utc}; it opens once",
+            f"its verdicts: arena.py status --race {race}",
+        )
+    if box.is_reserved:
+        return
+    running = [name for name, racer in view.competitors.items() if racer.ended is None]
+    if running or not view.competitors:
+        who = f"{', '.join(running)} may still race" if running else "nobody has raced"
+        raise UserError(f"the lockbox of race {race} stays shut: {who}", "arena.py start resumes the race")
+
+
+def sealed_set(view: RaceView) -> tuple[r.LockboxEntry, ...]:
+    """Who is judged: the seed, every champion that is not the seed, and every control with what it has retained."""
+    entries = [r.LockboxEntry(SEED, None, 0, view.created.seed_strategy)]
+    for name, racer in view.competitors.items():
+        champion = racer.find(racer.champion)
+        if champion is not None:
+            entries.append(r.LockboxEntry(name, name, champion.attempt, champion.strategy))
+        elif racer.joined.harness == "control":
+            entries.append(r.LockboxEntry(name, name, 0, view.created.seed_strategy))
+    return tuple(entries)
+
+
+def warning(view: RaceView) -> str:
+    """What is about to happen, for the one who has to type the race's name."""
+    entries = view.lockbox.entries or sealed_set(view)
+    controls = sum(
+        e.competitor is not None and view.competitors[e.competitor].joined.harness == "control" for e in entries
+    )
+    champions = len(entries) - controls - 1
+    calendar = PROTOCOL.calendar
+    return (
+        f"This opens the sealed period {calendar.lockbox_start[:7]} … {_last_month(calendar.lockbox_end)} once, for "
+        f"{_count(champions, 'champion')}, the seed and {_count(controls, 'control')}. It cannot be undone or repeated."
+    )
+
+
+def open_once(layout: RaceLayout, ledger: Ledger, opening: Opening, clock: Clock) -> RaceView:
+    """Open the lockbox, or go on where an opening was cut short; returns the race with all verdicts.
+
+    The set is in the ledger before anything is fetched; each verdict is in it before the next entry is judged.
+
+    Raises
+    ------
+    UserError : it may not be opened (again).
+    DataError : an archive changed, or breaks a data rule; the same command goes on after mending.
+    """
+    require_openable(ledger.view)
+
+    def append(body: r.RecordBody) -> None:
+        ledger.append(body, utc_iso(clock.now()))
+
+    if not ledger.view.lockbox.is_reserved:
+        append(r.LockboxReserved(sealed_set(ledger.view)))
+    data = opening.fetch()
+    fetched = ledger.view.lockbox.fetched
+    record = codec.encode(data.record)
+    if fetched is None:
+        append(r.LockboxFetched(record, opening.accept_changed))
+    elif fetched.data["panel"] != record["panel"]:
+        raise LedgerError(f"{layout.lockbox}: holds another sealed period than the race's record names")
+    entries = ledger.view.lockbox.entries or ()
+    for entry in ledger.view.lockbox.pending:
+        opening.on_entry(len(entries) - len(ledger.view.lockbox.pending), len(entries))
+        content = _same_judged(layout, ledger.view, entry)
+        if content is None:
+            evaluation = opening.judge(stored_strategy(layout, entry.strategy), data, entry)
+            content = codec.dumps(evaluation).encode()
+        evaluation = codec.loads(Evaluation, content, entry.name)
+        files.atomic_write(layout.lockbox_evaluation(entry.name), content)
+        append(scored(entry.name, evaluation, files.sha256_bytes(content)))
+    append(r.LockboxClosed())
+    opening.on_entry(len(entries), len(entries))
+    return ledger.view
+
+
+def _same_judged(layout: RaceLayout, view: RaceView, entry: r.LockboxEntry) -> bytes | None:
+    """The stored evaluation of an equal entry (same text, same mask): a control that has kept the seed, for one."""
+    for name, verdict in (view.lockbox.scores or {}).items():
+        other = next(e for e in view.lockbox.entries or () if e.name == name)
+        if (other.strategy, other.attempt) == (entry.strategy, entry.attempt):
+            content = layout.lockbox_evaluation(name).read_bytes()
+            return content if files.sha256_bytes(content) == verdict.evaluation else None
+    return None
+
+
+def scored(name: str, evaluation: Evaluation, digest: str) -> r.LockboxScored:
+    """The verdict on one entry: gates first, then the sign of its Sharpe ratio, then the evidence."""
+    holds = evaluation.fault is None and evaluation.failed_gate is None
+    if not evaluation.folds:
+        return r.LockboxScored(name, digest, None, str(lockbox_verdict(0.0, 0.0, False)), None)
+    sharpe = evaluation.folds[0].sharpe
+    probability = probabilistic_sharpe_of(evaluation.daily_returns[0]) if evaluation.daily_returns else 0.5
+    return r.LockboxScored(name, digest, sharpe, str(lockbox_verdict(sharpe, probability, holds)), probability)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" + ("" if number == 1 else "s")
+
+
+def _last_month(exclusive_end: str) -> str:
+    """Month of the last day before an exclusive end at the first of a month.
+
+    >>> _last_month("2026-07-01"), _last_month("2026-01-01")
+    ('2026-06', '2025-12')
+    """
+    year, month = int(exclusive_end[:4]), int(exclusive_end[5:7])
+    return f"{year - (month == 1)}-{12 if month == 1 else month - 1:02d}"

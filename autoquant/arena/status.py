@@ -1,0 +1,332 @@
+"""A race as its ledger stands: one record for `status --json`, one table for eyes. Reads only."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from autoquant.arena.layout import RaceLayout
+from autoquant.errors import UserError
+from autoquant.ledger.ledger import read_records
+from autoquant.ledger.replay import replay
+from autoquant.ledger.views import AttemptView, CompetitorView, RaceView
+from autoquant.protocol import SCHEMA_VERSION
+
+
+@dataclass(frozen=True)
+class Tip:
+    """An attempt that stands for something: champion or working parent. Attempt 0 is the seed."""
+
+    attempt: int
+    score: float | None
+    gain: float | None
+    """Score minus the seed's."""
+
+
+@dataclass(frozen=True)
+class Last:
+    """The newest attempt with a verdict."""
+
+    attempt: int
+    status: str
+    score: float | None
+    delta: float | None
+    folds_better: int | None
+
+
+@dataclass(frozen=True)
+class CompetitorStatus:
+    """One row."""
+
+    name: str
+    harness: str
+    model: str | None
+    effort: str | None
+    colour: str
+    extension: bool
+    state: str
+    """`racing`, or the reason of its end."""
+    attempts: int
+    budget: int
+    evaluating: int | None
+    """The attempt that is being judged."""
+    champion: Tip
+    working: Tip
+    last: Last | None
+    sessions: int
+    faults: int
+    violations: int
+
+
+@dataclass(frozen=True)
+class VerdictStatus:
+    """One lockbox entry."""
+
+    name: str
+    sharpe: float | None
+    verdict: str | None
+    probability: float | None
+
+
+@dataclass(frozen=True)
+class RaceStatus:
+    """The whole race."""
+
+    race: str
+    kind: str
+    state: str
+    """`running`, `paused`, `interrupted` (killed), `terminal` or `lockbox open`."""
+    arena: str | None
+    """Who holds the race now."""
+    source: str
+    allow_source: str | None
+    isolation: str
+    noise_floor: float
+    seed_score: float | None
+    budget: int
+    competitors: tuple[CompetitorStatus, ...]
+    lockbox: tuple[VerdictStatus, ...] | None
+    faults: int
+    violations: int
+    incidents: int
+    updated: str
+    ledger_records: int
+    schema_version: int = SCHEMA_VERSION
+
+
+def race_names(state: Path) -> tuple[str, ...]:
+    """Races below `state`, oldest first."""
+    found = []
+    for ledger in (state / "races").glob("*/ledger.jsonl"):
+        view = read_view(RaceLayout(state, ledger.parent.name))
+        if view is not None:
+            found.append((view.created_utc, ledger.stat().st_ctime_ns, ledger.parent.name))
+    return tuple(name for _, _, name in sorted(found))
+
+
+def find_race(state: Path, name: str | None) -> RaceLayout:
+    """The named race, or the newest one.
+
+    Raises
+    ------
+    UserError : there is none.
+    """
+    names = race_names(state)
+    if name is not None and name not in names:
+        known = f"races: {', '.join(names)}" if names else "start one: arena.py start --competitors …"
+        raise UserError(f"there is no race {name!r} in {state}", known)
+    if not names:
+        raise UserError(f"there is no race in {state}", "start one: arena.py start --competitors …")
+    return RaceLayout(state, name or names[-1])
+
+
+def read_view(layout: RaceLayout) -> RaceView | None:
+    """The race as recorded, also while an arena writes it; None when not one whole record is there."""
+    records = read_records(layout.ledger)
+    return replay(records, str(layout.ledger)) if records else None
+
+
+def holder(layout: RaceLayout) -> str | None:
+    """Who runs this race now, in the words of its lock; None when nobody does."""
+    try:
+        descriptor = os.open(layout.lock, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return os.pread(descriptor, 400, 0).decode(errors="replace").strip() or "another process"
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def race_status(layout: RaceLayout) -> RaceStatus:
+    """Status of a race on disk.
+
+    Raises
+    ------
+    UserError : the race has no record yet.
+    """
+    view = read_view(layout)
+    if view is None:
+        raise UserError(f"race {layout.race} has no record yet", "start it again")
+    return status_of(view, holder(layout))
+
+
+def status_of(view: RaceView, arena: str | None) -> RaceStatus:
+    """Status of a race from its view; `arena` names who runs it."""
+    competitors = tuple(_competitor(racer, view) for racer in view.competitors.values())
+    created = view.created
+    return RaceStatus(
+        race=created.race,
+        kind=created.kind,
+        state=_state(view, arena),
+        arena=arena,
+        source=created.data.source,
+        allow_source=created.allow_source,
+        isolation=created.isolation,
+        noise_floor=created.noise_floor,
+        seed_score=view.seed.score if view.seed else None,
+        budget=created.budget,
+        competitors=competitors,
+        lockbox=_verdicts(view),
+        faults=len(view.faults) + sum(c.faults for c in competitors),
+        violations=sum(c.violations for c in competitors),
+        incidents=len(view.incidents),
+        updated=view.last_utc,
+        ledger_records=view.length,
+    )
+
+
+def _state(view: RaceView, arena: str | None) -> str:
+    if arena is not None:
+        return "running"
+    if view.is_terminal:
+        return "lockbox open" if view.lockbox.is_closed else "terminal"
+    return "paused" if view.stopped is not None or not view.starts else "interrupted"
+
+
+def _competitor(racer: CompetitorView, view: RaceView) -> CompetitorStatus:
+    last = racer.closed[-1] if racer.closed else None
+    return CompetitorStatus(
+        name=racer.name,
+        harness=racer.joined.harness,
+        model=racer.joined.model,
+        effort=racer.joined.effort,
+        colour=racer.joined.colour,
+        extension=racer.joined.extension,
+        state=racer.ended or "racing",
+        attempts=len(racer.attempts),
+        budget=racer.joined.budget,
+        evaluating=racer.open_attempt.attempt if racer.open_attempt else None,
+        champion=_tip(racer, racer.champion, view),
+        working=_tip(racer, racer.working, view),
+        last=_last(last) if last else None,
+        sessions=len(racer.sessions),
+        faults=len(racer.faults),
+        violations=len(racer.violations),
+    )
+
+
+def _tip(racer: CompetitorView, attempt: int, view: RaceView) -> Tip:
+    seed = view.seed.score if view.seed else None
+    found = racer.find(attempt)
+    score = seed if found is None else found.score
+    return Tip(attempt, score, None if score is None or seed is None else score - seed)
+
+
+def _last(attempt: AttemptView) -> Last:
+    decision = attempt.decision
+    return Last(
+        attempt=attempt.attempt,
+        status=attempt.status or "",
+        score=attempt.score,
+        delta=decision.delta if decision else None,
+        folds_better=decision.folds_better if decision else None,
+    )
+
+
+def _verdicts(view: RaceView) -> tuple[VerdictStatus, ...] | None:
+    if view.lockbox.entries is None:
+        return None
+    scores = view.lockbox.scores or {}
+    rows = []
+    for entry in view.lockbox.entries:
+        score = scores.get(entry.name)
+        rows.append(
+            VerdictStatus(entry.name, score.sharpe, score.verdict, score.probability)
+            if score
+            else VerdictStatus(entry.name, None, None, None)
+        )
+    return tuple(rows)
+
+
+def attempt_text(last: Last | None) -> str:
+    """`#17 search  +0.09 5/6`; a dash before the first verdict.
+
+    >>> attempt_text(Last(17, "search", 0.7, 0.091, 5))
+    '#17 search +0.09 5/6'
+    """
+    if last is None:
+        return "–"
+    parts = [f"#{last.attempt}", last.status]
+    if last.delta is not None:
+        parts.append(signed(last.delta))
+    if last.folds_better is not None:
+        parts.append(f"{last.folds_better}/6")
+    return " ".join(parts)
+
+
+def signed(value: float) -> str:
+    """Two decimals with a sign.
+
+    >>> signed(-0.039), signed(0.45)
+    ('−0.04', '+0.45')
+    """
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def number(value: float | None) -> str:
+    """Two decimals, a dash when missing."""
+    return "–" if value is None else f"{value:.2f}".replace("-", "−")
+
+
+def table_rows(status: RaceStatus) -> list[tuple[str, str, str, str, str]]:
+    """Name, attempts, champion, working, last: the text of each cell."""
+    rows = []
+    for racer in status.competitors:
+        gain = racer.champion.gain
+        champion = number(racer.champion.score) + (f" ▲{gain:.2f}" if racer.champion.attempt and gain else "")
+        last = attempt_text(racer.last) if racer.state == "racing" else racer.state
+        if racer.evaluating is not None:
+            last = f"judging #{racer.evaluating}"
+        rows.append((racer.name, f"{racer.attempts}/{racer.budget}", champion, number(racer.working.score), last))
+    return rows
+
+
+def plain_table(status: RaceStatus) -> str:
+    """The table and its footer as plain text."""
+    header = (f"race {status.race}", "attempts", "champion", "working", "last")
+    rows = [header, *table_rows(status)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines += [footer(status), *lockbox_lines(status)]
+    return "\n".join(lines)
+
+
+def footer(status: RaceStatus, extra: Iterable[str] = ()) -> str:
+    """State, counts of what went wrong, provenance."""
+    parts = [status.state, *counts(status), *extra]
+    if status.kind == "demo":
+        parts.append("synthetic data: no score here is a market result")
+    elif status.allow_source is not None:
+        parts.append(f"source {status.source} (allowed by option)")
+    return " · ".join(parts)
+
+
+def counts(status: RaceStatus) -> list[str]:
+    """Faults, violations and, where there are any, incidents."""
+    parts = [_count(status.faults, "fault"), _count(status.violations, "violation")]
+    return parts + ([_count(status.incidents, "incident")] if status.incidents else [])
+
+
+def _count(value: int, word: str) -> str:
+    return f"{value} {word}" + ("" if value == 1 else "s")
+
+
+def lockbox_lines(status: RaceStatus) -> list[str]:
+    """One line per lockbox entry, nothing before the lockbox is reserved."""
+    if status.lockbox is None:
+        return []
+    width = max(len(row.name) for row in status.lockbox)
+    lines = ["lockbox"]
+    for row in status.lockbox:
+        probability = "" if row.probability is None else f"  PSR {row.probability:.3f}"
+        sharpe = f"  Sharpe {number(row.sharpe)}" if row.verdict else ""
+        lines.append(f"  {row.name.ljust(width)}  {row.verdict or 'pending'}{sharpe}{probability}")
+    return lines

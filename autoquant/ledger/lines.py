@@ -1,0 +1,144 @@
+"""One record to one line of canonical JSON and back, and the check of a whole file's chain. Reads only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autoquant import codec
+from autoquant.errors import AutoQuantError, LedgerError
+from autoquant.ledger.records import GENESIS, KINDS, Record, RecordBody, kind_of
+from autoquant.protocol import SCHEMA_VERSION
+
+_KEYS = {"schema_version", "seq", "utc", "kind", "body", "previous", "digest"}
+
+
+def seal(body: RecordBody, *, seq: int, utc: str, previous: str) -> tuple[Record, str]:
+    """The record of `body` behind the one whose digest is `previous`, and its line without the newline.
+
+    The body goes through JSON and back, so that what is held in memory is what a reader gets; a lone surrogate (a
+    JSON escape can smuggle one in) becomes U+FFFD, since UTF-8 has no word for it.
+
+    Raises
+    ------
+    LedgerError : a kind the ledger does not know, or a field of the wrong type.
+    """
+    kind = kind_of(type(body))
+    if KINDS.get(kind) is not type(body):
+        raise LedgerError(f"ledger: {type(body).__name__} is not a kind of record")
+    try:
+        plain = _writable(codec.encode(body))
+        checked: RecordBody = codec.decode(KINDS[kind], plain, kind)
+        plain = codec.encode(checked)
+    except AutoQuantError as error:
+        raise LedgerError(f"ledger: record {seq} is not written: {error.message}", error.hint) from error
+    fields = {
+        "schema_version": SCHEMA_VERSION,
+        "seq": seq,
+        "utc": utc,
+        "kind": kind,
+        "body": plain,
+        "previous": previous,
+    }
+    digest = _digest(fields)
+    record = Record(seq, utc, kind, checked, previous, digest)
+    return record, codec.dumps(fields | {"digest": digest})
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A verified file: its records, the bytes they cover, and what follows them."""
+
+    records: tuple[Record, ...]
+    size: int
+    """Bytes up to and with the last good line (its newline counted only if there)."""
+    last_line: bytes
+    """The last good line without its newline; empty for an empty ledger."""
+    lacks_newline: bool
+    """The last good line is whole but for its newline."""
+    torn_bytes: int
+    """Bytes of a half-written line behind it."""
+
+
+def read_chain(path: Path) -> Chain:
+    """Verify a ledger file from its first byte; nothing is changed. A missing file is an empty ledger.
+
+    Only the last line may be torn, and only by lacking its newline: a line that has one was once whole, so whatever
+    is wrong with it was done to it.
+
+    Raises
+    ------
+    LedgerError : names file and line: not JSON, not in canonical form, an unknown kind, key or version, a wrong
+        digest, or a line that does not follow the one before (edited, removed, moved, repeated).
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        data = b""
+    except OSError as error:
+        raise LedgerError(f"{path}: {error.strerror or error}", "check that the file can be read") from error
+    *whole, tail = data.split(b"\n")
+    records: list[Record] = []
+    head = GENESIS
+    for number, line in enumerate(whole, start=1):
+        record = _open_line(line, number, head, f"{path}:{number}")
+        records.append(record)
+        head = record.digest
+    size = len(data) - len(tail)
+    last = whole[-1] if whole else b""
+    if not tail:
+        return Chain(tuple(records), size, last, lacks_newline=False, torn_bytes=0)
+    try:
+        record = _open_line(tail, len(whole) + 1, head, str(path))
+    except LedgerError:
+        return Chain(tuple(records), size, last, lacks_newline=False, torn_bytes=len(tail))
+    return Chain((*records, record), len(data), tail, lacks_newline=True, torn_bytes=0)
+
+
+def _open_line(line: bytes, number: int, previous: str, where: str) -> Record:
+    hint = "restore the ledger from an export or a backup; it is never repaired in place"
+    try:
+        fields = json.loads(line.decode())
+    except (ValueError, RecursionError):
+        raise LedgerError(f"{where}: not a line of JSON", hint) from None
+    if not isinstance(fields, dict) or set(fields) != _KEYS:
+        raise LedgerError(f"{where}: not a ledger record (keys differ)", hint)
+    if fields["schema_version"] != SCHEMA_VERSION:
+        raise LedgerError(
+            f"{where}: schema version {fields['schema_version']!r}, this program reads {SCHEMA_VERSION}",
+            "use the release of autoquant that wrote it",
+        )
+    digest = fields.pop("digest")
+    try:
+        sound = digest == _digest(fields) and codec.dumps(fields | {"digest": digest}).encode() == line
+    except (AutoQuantError, ValueError, RecursionError):
+        sound = False
+    if not sound:
+        raise LedgerError(f"{where}: the line was altered (its digest does not match)", hint)
+    if fields["seq"] != number or fields["previous"] != previous:
+        raise LedgerError(f"{where}: record {fields['seq']} does not follow the line before", hint)
+    kind = fields["kind"]
+    if kind not in KINDS:
+        raise LedgerError(f"{where}: unknown kind {kind!r}", "use the release of autoquant that wrote it")
+    try:
+        body: RecordBody = codec.decode(KINDS[kind], fields["body"], f"{where}: {kind}")
+    except AutoQuantError as error:
+        raise LedgerError(error.message, error.hint or hint) from error
+    return Record(number, str(fields["utc"]), kind, body, previous, digest)
+
+
+def _digest(fields: dict[str, Any]) -> str:
+    return hashlib.sha256(codec.dumps(fields).encode()).hexdigest()
+
+
+def _writable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_writable(key): _writable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_writable(item) for item in value]
+    return value

@@ -1,0 +1,310 @@
+"""What a race's record can say: one frozen dataclass per kind of line, plain values only.
+
+A line of the ledger is the canonical JSON of `Record`: `schema_version`, `seq` (1-based, equal to the line number),
+`utc`, `kind` (the body's class in snake case), `body`, `previous` (the `digest` of the line before, 64 zeros for the
+first) and `digest` (sha256 of the canonical JSON of everything else). `seq` orders; `utc` informs.
+
+A digest named here is a sha256 in hex. Attempt 0 is the seed. `None` is "missing", never 0.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+GENESIS = "0" * 64
+"""What the first line names as the line before it."""
+
+LINEAGES = ("best", "stable", "cost_robust", "distinct")
+ACCEPTED = ("keep", "search", "archive")
+STATUSES = (*ACCEPTED, "discard", "gate", "invalid", "crash", "timeout", "violation")
+"""Every status of a counted attempt; a test holds them equal to the oracle's."""
+
+
+@dataclass(frozen=True)
+class DataPin:
+    """Which market data a race runs on: source name and the digests of manifest and panels."""
+
+    source: str
+    manifest: str
+    train: str
+    valid: str
+
+
+@dataclass(frozen=True)
+class RaceCreated:
+    """The first line: everything a result of this race depends on."""
+
+    race: str
+    kind: str
+    """`race` or `demo`."""
+    protocol: str
+    protected: dict[str, str]
+    """Digest of each protected file by name."""
+    code: str
+    data: DataPin
+    noise_floor: float
+    noise_floor_samples: int
+    noise_floor_digest: str
+    secret_digest: str
+    seed_strategy: str
+    budget: int
+    allow_source: str | None
+    isolation: str
+    """`sealed` or `tamper-evident`."""
+
+
+@dataclass(frozen=True)
+class SeedScored:
+    """The seed's evaluation, which every competitor starts from."""
+
+    evaluation_digest: str
+    score: float
+
+
+@dataclass(frozen=True)
+class CompetitorJoined:
+    """A competitor as the roster described it. `seed` is a control's own random seed."""
+
+    competitor: str
+    harness: str
+    model: str | None
+    effort: str | None
+    colour: str
+    budget: int
+    seed: int | None = None
+    extension: bool = False
+    """Joined after the lockbox was reserved: VALID only, for ever."""
+
+
+@dataclass(frozen=True)
+class ArenaStarted:
+    """An arena process took the race."""
+
+    pid: int
+    host: str
+
+
+@dataclass(frozen=True)
+class ArenaStopped:
+    """The arena process left on its own will; a killed one leaves no such line."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class SessionStarted:
+    """A harness session of a competitor, numbered from 1."""
+
+    competitor: str
+    session: int
+
+
+@dataclass(frozen=True)
+class SessionEnded:
+    """How the session ended. `exit_code` is None for one that was ended by the arena or lost."""
+
+    competitor: str
+    session: int
+    reason: str
+    exit_code: int | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class AttemptOpened:
+    """The charge: from here on the attempt counts. The strategy's bytes are stored before this line."""
+
+    competitor: str
+    attempt: int
+    request: str
+    strategy: str
+    description: str
+    parent: int
+    """Attempt whose text was the working parent."""
+    lineage: str | None = None
+    """Archive tip the text started from, when `--from` named one."""
+
+
+@dataclass(frozen=True)
+class EvaluationStarted:
+    """One try at evaluating the open attempt, from 1: a try without an end was cut down."""
+
+    competitor: str
+    attempt: int
+    try_number: int
+
+
+@dataclass(frozen=True)
+class DecisionSummary:
+    """Of the decision, what tables and charts need. Δ and folds are against the working parent."""
+
+    reason: str = ""
+    delta: float | None = None
+    folds_better: int | None = None
+    slots: tuple[str, ...] = ()
+    """Archive slots this attempt took."""
+    champion: int | None = None
+    """Attempt that is champion afterwards."""
+    working: int | None = None
+    """Attempt that is working parent afterwards."""
+    archive: dict[str, int | None] = field(default_factory=dict)
+    """Attempt in each archive slot afterwards."""
+    drawdown: float | None = None
+    turnover: float | None = None
+    trades: int | None = None
+    beyond_error: bool | None = None
+    mask_dependent: bool | None = None
+    gate: str | None = None
+    """Which gate failed, for status `gate` and `invalid`."""
+    timings: dict[str, float] = field(default_factory=dict)
+    """Wall seconds by part."""
+
+
+@dataclass(frozen=True)
+class AttemptClosed:
+    """The verdict. `evaluation` and `score_file` are digests of the files written before this line."""
+
+    competitor: str
+    attempt: int
+    status: str
+    score: float | None
+    double_cost: float | None
+    evaluation: str | None
+    score_file: str | None
+    decision: DecisionSummary = field(default_factory=DecisionSummary)
+
+
+@dataclass(frozen=True)
+class AttemptCommitted:
+    """The attempt's commit in the competitor's private repository."""
+
+    competitor: str
+    attempt: int
+    commit: str
+
+
+@dataclass(frozen=True)
+class FaultSeen:
+    """An infrastructure fault: never a score, never an attempt."""
+
+    competitor: str | None
+    attempt: int | None
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True)
+class ViolationFound:
+    """A protected file was changed; digests before and after, empty for a missing file."""
+
+    competitor: str
+    attempt: int | None
+    path: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class IncidentSeen:
+    """Something went wrong that cannot be tied to anybody."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class CompetitorEnded:
+    """The competitor is terminal: `done`, `stalled`, `disqualified`, …"""
+
+    competitor: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class LockboxEntry:
+    """One strategy the lockbox judges. `competitor` is None for the seed."""
+
+    name: str
+    competitor: str | None
+    attempt: int
+    strategy: str
+
+
+@dataclass(frozen=True)
+class LockboxReserved:
+    """The set that is judged, fixed before any sealed byte is fetched."""
+
+    entries: tuple[LockboxEntry, ...]
+
+
+@dataclass(frozen=True)
+class LockboxFetched:
+    """What was fetched, as the market room's record says it."""
+
+    data: dict[str, Any]
+    accept_changed: bool
+
+
+@dataclass(frozen=True)
+class LockboxScored:
+    """Verdict on one entry: `confirmed`, `rejected` or `insufficient evidence`."""
+
+    name: str
+    evaluation: str
+    sharpe: float | None
+    verdict: str
+    probability: float | None
+
+
+@dataclass(frozen=True)
+class LockboxClosed:
+    """Every entry has its verdict."""
+
+
+RecordBody = (
+    RaceCreated
+    | SeedScored
+    | CompetitorJoined
+    | ArenaStarted
+    | ArenaStopped
+    | SessionStarted
+    | SessionEnded
+    | AttemptOpened
+    | EvaluationStarted
+    | AttemptClosed
+    | AttemptCommitted
+    | FaultSeen
+    | ViolationFound
+    | IncidentSeen
+    | CompetitorEnded
+    | LockboxReserved
+    | LockboxFetched
+    | LockboxScored
+    | LockboxClosed
+)
+
+
+def kind_of(body: type) -> str:
+    """The word a body's class has in the ledger.
+
+    >>> kind_of(AttemptOpened)
+    'attempt_opened'
+    """
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", body.__name__).lower()
+
+
+KINDS: dict[str, type] = {kind_of(body): body for body in RecordBody.__args__}
+"""Body class by kind."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of the ledger, decoded."""
+
+    seq: int
+    utc: str
+    kind: str
+    body: RecordBody
+    previous: str
+    digest: str

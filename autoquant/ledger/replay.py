@@ -1,0 +1,372 @@
+"""Records to a race, record by record, under the rules that make it one.
+
+What no sequence of records may do, whoever wrote it: name a race twice or later than first, join a name twice, number
+attempts other than 1, 2, … budget, open one while another is open, close or commit what is not there, go on after an
+end, reserve the lockbox twice or before everyone has ended, score what is not reserved, or score it twice.
+Faults, violations and incidents may always be recorded, also of a competitor that has ended: evidence is never lost;
+so may the end of a session, whose process leaves a moment after the last attempt.
+Times are not checked: a clock may jump back, `seq` orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from autoquant.errors import LedgerError
+from autoquant.ledger import records as r
+from autoquant.ledger.views import AttemptView, CompetitorView, LockboxView, RaceView, SessionView
+
+Effect = Callable[[], None]
+"""What taking a record in does; made only after its rules hold."""
+
+__all__ = ["AttemptView", "CompetitorView", "LockboxView", "RaceView", "Replayer", "SessionView", "replay"]
+
+
+def replay(records: Iterable[r.Record], where: str = "ledger") -> RaceView:
+    """The race that `records` tell.
+
+    Raises
+    ------
+    LedgerError : a rule of the module's docstring is broken; names `where` and the record. Also for no records.
+    """
+    replayer = Replayer(where)
+    for record in records:
+        replayer.apply(record)
+    return replayer.view()
+
+
+@dataclass
+class _Racer:
+    """A competitor while records come in."""
+
+    joined: r.CompetitorJoined
+    joined_utc: str
+    attempts: list[AttemptView] = field(default_factory=list)
+    ended: str | None = None
+    ended_utc: str | None = None
+    faults: list[r.FaultSeen] = field(default_factory=list)
+    violations: list[r.ViolationFound] = field(default_factory=list)
+    sessions: list[SessionView] = field(default_factory=list)
+
+    @property
+    def running(self) -> AttemptView | None:
+        """The open attempt."""
+        return self.attempts[-1] if self.attempts and self.attempts[-1].is_open else None
+
+    def view(self) -> CompetitorView:
+        """Frozen copy."""
+        return CompetitorView(
+            self.joined,
+            self.joined_utc,
+            tuple(self.attempts),
+            self.ended,
+            self.ended_utc,
+            tuple(self.faults),
+            tuple(self.violations),
+            tuple(self.sessions),
+        )
+
+
+class Replayer:
+    """A race being read. `check` tells whether a record may come next, `apply` takes it in, `view` shows the race."""
+
+    def __init__(self, where: str = "ledger") -> None:
+        self._where = where
+        self._created: r.Record | None = None
+        self._seed: r.SeedScored | None = None
+        self._racers: dict[str, _Racer] = {}
+        self._frozen: dict[str, CompetitorView] = {}
+        self._lockbox = LockboxView()
+        self._verdicts: dict[str, r.LockboxScored] = {}
+        self._faults: list[r.FaultSeen] = []
+        self._incidents: list[r.IncidentSeen] = []
+        self._starts: list[r.ArenaStarted] = []
+        self._stopped: str | None = None
+        self._last: r.Record | None = None
+        self._rules: dict[type, Callable[[r.Record, Any], Effect]] = {
+            r.RaceCreated: self._race_created,
+            r.SeedScored: self._seed_scored,
+            r.CompetitorJoined: self._joined,
+            r.ArenaStarted: self._arena_started,
+            r.ArenaStopped: self._arena_stopped,
+            r.SessionStarted: self._session_started,
+            r.SessionEnded: self._session_ended,
+            r.AttemptOpened: self._attempt_opened,
+            r.EvaluationStarted: self._evaluation_started,
+            r.AttemptClosed: self._attempt_closed,
+            r.AttemptCommitted: self._attempt_committed,
+            r.FaultSeen: self._fault_seen,
+            r.ViolationFound: self._violation_found,
+            r.IncidentSeen: self._incident_seen,
+            r.CompetitorEnded: self._competitor_ended,
+            r.LockboxReserved: self._lockbox_reserved,
+            r.LockboxFetched: self._lockbox_fetched,
+            r.LockboxScored: self._lockbox_scored,
+            r.LockboxClosed: self._lockbox_closed,
+        }
+
+    def check(self, record: r.Record) -> None:
+        """Refuse a record that may not come next; nothing changes.
+
+        Raises
+        ------
+        LedgerError : names the ledger, the record and the rule.
+        """
+        self._judge(record)
+
+    def apply(self, record: r.Record) -> None:
+        """Take `record` in.
+
+        Raises
+        ------
+        LedgerError : as `check`; nothing changes then.
+        """
+        self._judge(record)()
+        self._last = record
+        self._frozen.pop(getattr(record.body, "competitor", None) or "", None)
+
+    def view(self) -> RaceView:
+        """The race so far.
+
+        Raises
+        ------
+        LedgerError : no record yet.
+        """
+        if self._created is None or self._last is None:
+            raise LedgerError(f"{self._where}: no record, so no race", "start a race first")
+        for name, racer in self._racers.items():
+            if name not in self._frozen:
+                self._frozen[name] = racer.view()
+        body = self._created.body
+        assert isinstance(body, r.RaceCreated)
+        return RaceView(
+            created=body,
+            created_utc=self._created.utc,
+            competitors={name: self._frozen[name] for name in self._racers},
+            seed=self._seed,
+            lockbox=replace(self._lockbox, scores=dict(self._verdicts)),
+            faults=tuple(self._faults),
+            incidents=tuple(self._incidents),
+            starts=tuple(self._starts),
+            stopped=self._stopped,
+            last_utc=self._last.utc,
+            head=self._last.digest,
+            length=self._last.seq,
+        )
+
+    def _judge(self, record: r.Record) -> Effect:
+        if self._created is None and not isinstance(record.body, r.RaceCreated):
+            raise self._broken(record, "the first record must create the race")
+        return self._rules[type(record.body)](record, record.body)
+
+    def _race_created(self, record: r.Record, body: r.RaceCreated) -> Effect:
+        self._require(self._created is None, record, "the race was created before")
+
+        def effect() -> None:
+            self._created = record
+
+        return effect
+
+    def _seed_scored(self, record: r.Record, body: r.SeedScored) -> Effect:
+        self._require(self._seed is None, record, "the seed was scored before")
+
+        def effect() -> None:
+            self._seed = body
+
+        return effect
+
+    def _joined(self, record: r.Record, body: r.CompetitorJoined) -> Effect:
+        self._require(body.competitor not in self._racers, record, f"{body.competitor!r} joined before")
+        self._require(body.budget > 0, record, f"{body.competitor!r} has no attempts")
+        late = self._lockbox.is_reserved
+        self._require(body.extension or not late, record, "only an extension joins after the lockbox was reserved")
+        self._require(late or not body.extension, record, "an extension joins only after the lockbox was reserved")
+
+        def effect() -> None:
+            self._racers[body.competitor] = _Racer(body, record.utc)
+
+        return effect
+
+    def _arena_started(self, record: r.Record, body: r.ArenaStarted) -> Effect:
+        def effect() -> None:
+            self._starts.append(body)
+            self._stopped = None
+
+        return effect
+
+    def _arena_stopped(self, record: r.Record, body: r.ArenaStopped) -> Effect:
+        def effect() -> None:
+            self._stopped = body.reason
+
+        return effect
+
+    def _session_started(self, record: r.Record, body: r.SessionStarted) -> Effect:
+        racer = self._racing(record, body.competitor)
+        expected = len(racer.sessions) + 1
+        self._require(body.session == expected, record, f"session {body.session} where {expected} is next")
+        return lambda: racer.sessions.append(SessionView(body.session, record.utc))
+
+    def _session_ended(self, record: r.Record, body: r.SessionEnded) -> Effect:
+        racer = self._racer(record, body.competitor)
+        known = 1 <= body.session <= len(racer.sessions)
+        self._require(known, record, f"session {body.session} was never started")
+        before = racer.sessions[body.session - 1]
+        self._require(before.reason is None, record, f"session {body.session} ended before")
+        after = replace(
+            before, ended_utc=record.utc, reason=body.reason, exit_code=body.exit_code, seconds=body.seconds
+        )
+
+        def effect() -> None:
+            racer.sessions[body.session - 1] = after
+
+        return effect
+
+    def _attempt_opened(self, record: r.Record, body: r.AttemptOpened) -> Effect:
+        racer = self._racing(record, body.competitor)
+        running, expected = racer.running, len(racer.attempts) + 1
+        if running is not None:
+            raise self._broken(record, f"attempt {body.attempt} opened while {running.attempt} is open")
+        self._require(body.attempt == expected, record, f"attempt {body.attempt} where {expected} is next")
+        self._require(expected <= racer.joined.budget, record, f"the budget of {racer.joined.budget} is used up")
+        self._require(0 <= body.parent < body.attempt, record, f"attempt {body.attempt} from parent {body.parent}")
+        view = AttemptView(
+            body.competitor,
+            body.attempt,
+            body.request,
+            body.strategy,
+            body.description,
+            body.parent,
+            body.lineage,
+            record.utc,
+        )
+        return lambda: racer.attempts.append(view)
+
+    def _evaluation_started(self, record: r.Record, body: r.EvaluationStarted) -> Effect:
+        racer, running = self._open(record, body.competitor, body.attempt)
+        expected = running.tries + 1
+        self._require(body.try_number == expected, record, f"try {body.try_number} where {expected} is next")
+        return self._change(racer, replace(running, tries=expected))
+
+    def _attempt_closed(self, record: r.Record, body: r.AttemptClosed) -> Effect:
+        racer, running = self._open(record, body.competitor, body.attempt)
+        self._require(body.status in r.STATUSES, record, f"status {body.status!r} does not exist")
+        after = replace(
+            running,
+            closed_utc=record.utc,
+            status=body.status,
+            score=body.score,
+            double_cost=body.double_cost,
+            evaluation=body.evaluation,
+            score_file=body.score_file,
+            decision=body.decision,
+        )
+        return self._change(racer, after)
+
+    def _attempt_committed(self, record: r.Record, body: r.AttemptCommitted) -> Effect:
+        racer = self._racing(record, body.competitor)
+        known = 1 <= body.attempt <= len(racer.attempts)
+        self._require(known, record, f"attempt {body.attempt} was never opened")
+        before = racer.attempts[body.attempt - 1]
+        self._require(not before.is_open, record, f"attempt {body.attempt} is committed before it is closed")
+        self._require(before.commit is None, record, f"attempt {body.attempt} was committed before")
+        return self._change(racer, replace(before, commit=body.commit))
+
+    def _fault_seen(self, record: r.Record, body: r.FaultSeen) -> Effect:
+        if body.competitor is None:
+            return lambda: self._faults.append(body)
+        racer = self._racer(record, body.competitor)
+        return lambda: racer.faults.append(body)
+
+    def _violation_found(self, record: r.Record, body: r.ViolationFound) -> Effect:
+        racer = self._racer(record, body.competitor)
+        return lambda: racer.violations.append(body)
+
+    def _incident_seen(self, record: r.Record, body: r.IncidentSeen) -> Effect:
+        return lambda: self._incidents.append(body)
+
+    def _competitor_ended(self, record: r.Record, body: r.CompetitorEnded) -> Effect:
+        racer = self._racing(record, body.competitor)
+        running = racer.running
+        if running is not None:
+            raise self._broken(record, f"{body.competitor!r} ended while attempt {running.attempt} is open")
+
+        def effect() -> None:
+            racer.ended, racer.ended_utc = body.reason, record.utc
+
+        return effect
+
+    def _lockbox_reserved(self, record: r.Record, body: r.LockboxReserved) -> Effect:
+        self._require(not self._lockbox.is_reserved, record, "the lockbox was reserved before")
+        running = [name for name, racer in self._racers.items() if racer.ended is None]
+        self._require(not running, record, f"the lockbox is reserved while {', '.join(running)} may go on")
+        names = [entry.name for entry in body.entries]
+        self._require(len(names) == len(set(names)) > 0, record, "the lockbox set is empty or names an entry twice")
+
+        def effect() -> None:
+            self._lockbox = replace(self._lockbox, entries=body.entries, reserved_utc=record.utc)
+
+        return effect
+
+    def _lockbox_fetched(self, record: r.Record, body: r.LockboxFetched) -> Effect:
+        self._require(self._lockbox.is_reserved, record, "the lockbox is fetched before its set is reserved")
+        self._require(self._lockbox.fetched is None, record, "the lockbox was fetched before")
+
+        def effect() -> None:
+            self._lockbox = replace(self._lockbox, fetched=body, fetched_utc=record.utc)
+
+        return effect
+
+    def _lockbox_scored(self, record: r.Record, body: r.LockboxScored) -> Effect:
+        self._require(self._lockbox.fetched is not None, record, "the lockbox scores before it was fetched")
+        names = [entry.name for entry in self._lockbox.entries or ()]
+        self._require(body.name in names, record, f"{body.name!r} is not in the reserved set")
+        self._require(body.name not in self._verdicts, record, f"{body.name!r} has its verdict already")
+
+        def effect() -> None:
+            self._verdicts[body.name] = body
+
+        return effect
+
+    def _lockbox_closed(self, record: r.Record, body: r.LockboxClosed) -> Effect:
+        self._require(self._lockbox.is_reserved, record, "the lockbox is closed before it was reserved")
+        self._require(not self._lockbox.is_closed, record, "the lockbox was closed before")
+        waiting = [e.name for e in self._lockbox.entries or () if e.name not in self._verdicts]
+        self._require(not waiting, record, f"the lockbox is closed without a verdict on {', '.join(waiting)}")
+
+        def effect() -> None:
+            self._lockbox = replace(self._lockbox, closed_utc=record.utc)
+
+        return effect
+
+    def _racer(self, record: r.Record, name: str) -> _Racer:
+        if name not in self._racers:
+            raise self._broken(record, f"{name!r} never joined")
+        return self._racers[name]
+
+    def _racing(self, record: r.Record, name: str) -> _Racer:
+        racer = self._racer(record, name)
+        self._require(racer.ended is None, record, f"{name!r} ended before ({racer.ended})")
+        return racer
+
+    def _open(self, record: r.Record, name: str, attempt: int) -> tuple[_Racer, AttemptView]:
+        racer = self._racing(record, name)
+        running = racer.running
+        if running is None or running.attempt != attempt:
+            raise self._broken(record, f"attempt {attempt} of {name!r} is not open")
+        return racer, running
+
+    @staticmethod
+    def _change(racer: _Racer, attempt: AttemptView) -> Effect:
+        def effect() -> None:
+            racer.attempts[attempt.attempt - 1] = attempt
+
+        return effect
+
+    def _require(self, holds: bool, record: r.Record, rule: str) -> None:
+        if not holds:
+            raise self._broken(record, rule)
+
+    def _broken(self, record: r.Record, rule: str) -> LedgerError:
+        return LedgerError(f"{self._where}:{record.seq}: {record.kind}: {rule}")

@@ -1,0 +1,313 @@
+"""From a race's ledger and the oracle's evaluations to the page's model. Reads; never writes.
+
+Numbers come from two places: the hash-chained ledger, and evaluation files whose sha256 the ledger names. A file that
+is missing or does not carry that digest contributes nothing and is listed.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autoquant import codec, files
+from autoquant.arena.layout import RaceLayout
+from autoquant.errors import ConfigError, UserError
+from autoquant.ledger import records as r
+from autoquant.ledger.ledger import read_records
+from autoquant.ledger.replay import replay
+from autoquant.ledger.views import AttemptView, CompetitorView, RaceView
+from autoquant.oracle.records import Evaluation, GateResult
+from autoquant.protocol import PROTOCOL
+from autoquant.report import sources
+from autoquant.report.model import Attempt, Entrant, Event, Lockbox, LockboxStage, Provenance, Race, Step, Verdict
+from autoquant.report.text import clean, fixed, percent
+
+CONTROL = "control"
+"""Harness kind of the embedded searchers."""
+_MAXIMUM_FILE = 1 << 24
+
+
+def newest_race(state_dir: Path) -> str | None:
+    """Name of the race created last; None when the state root holds none."""
+    ledgers = sorted(state_dir.glob("races/*/ledger.jsonl"))
+    created = [(_first_utc(path), path.parent.name) for path in ledgers]
+    return max(created)[1] if created else None
+
+
+def collect(state_dir: Path, race: str) -> Race:
+    """The model of one race.
+
+    Raises
+    ------
+    UserError : no such race.
+    LedgerError : its ledger is broken; names file and line.
+    """
+    layout = RaceLayout(state_dir, race)
+    if not layout.ledger.is_file():
+        known = sorted(path.parent.name for path in state_dir.glob("races/*/ledger.jsonl"))
+        hint = f"races here: {', '.join(known)}" if known else "start one with arena.py start, or see arena.py demo"
+        raise UserError(f"no race {clean(race, 60)!r} below the state folder", hint)
+    records = read_records(layout.ledger)
+    view = replay(records, layout.ledger.name)
+    shelf = _Shelf(layout)
+    seed = shelf.evaluation(layout.evaluation("seed", 0), view.seed.evaluation_digest, "seed") if view.seed else None
+    verdicts = _verdicts(view, shelf)
+    entrants = tuple(
+        _entrant(competitor, index, view, seed, verdicts, shelf)
+        for index, competitor in enumerate(view.competitors.values())
+    )
+    created = view.created
+    return Race(
+        name=clean(created.race, 80),
+        demo=created.kind == "demo",
+        source=sources.describe(created.data.source),
+        allow_source=created.allow_source,
+        isolation=clean(created.isolation, 60),
+        noise_floor=created.noise_floor,
+        noise_floor_samples=created.noise_floor_samples,
+        budget=created.budget,
+        fold_count=PROTOCOL.calendar.folds,
+        seed_score=view.seed.score if view.seed else None,
+        seed_folds=seed.fold_sharpes if seed else (),
+        entrants=entrants,
+        lockbox=_lockbox(view, verdicts),
+        events=_events(records),
+        untrusted=tuple(shelf.untrusted),
+        provenance=_provenance(view),
+    )
+
+
+@dataclass
+class _Shelf:
+    """Evaluation files of a race, each checked against the ledger's digest before it is believed."""
+
+    layout: RaceLayout
+    untrusted: list[str] = field(default_factory=list)
+
+    def evaluation(self, path: Path, digest: str | None, name: str, *, returns: bool = False) -> Evaluation | None:
+        """The evaluation, without its daily returns unless asked; None when missing, altered or not recorded."""
+        if digest is None:
+            return None
+        try:
+            data = files.read_regular(self.layout.root, str(path.relative_to(self.layout.root)), _MAXIMUM_FILE)
+        except (OSError, files.NotRegularFile):
+            self.untrusted.append(f"{name}: evaluation file not there")
+            return None
+        if files.sha256_bytes(data) != digest:
+            self.untrusted.append(f"{name}: evaluation file differs from the ledger's digest")
+            return None
+        plain = json.loads(data)
+        if not returns:
+            plain.pop("daily_returns", None)
+        try:
+            return codec.decode(Evaluation, plain, path.name)
+        except ConfigError as error:
+            self.untrusted.append(f"{name}: {clean(error.message, 160)}")
+            return None
+
+
+def _first_utc(ledger: Path) -> str:
+    with ledger.open("rb") as handle:
+        first = handle.readline(1 << 20)
+    try:
+        return str(json.loads(first)["utc"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def _entrant(
+    view: CompetitorView,
+    index: int,
+    race: RaceView,
+    seed: Evaluation | None,
+    verdicts: tuple[Verdict, ...],
+    shelf: _Shelf,
+) -> Entrant:
+    evaluations: dict[int, Evaluation | None] = {0: seed}
+    attempts: list[Attempt] = []
+    for attempt in view.attempts:
+        path = shelf.layout.evaluation(view.name, attempt.attempt)
+        evaluations[attempt.attempt] = shelf.evaluation(path, attempt.evaluation, f"{view.name} #{attempt.attempt}")
+        attempts.append(_attempt(attempt, evaluations[attempt.attempt], evaluations.get(attempt.parent)))
+    start = (Step(0, race.seed.score),) if race.seed else ()
+    closed = [a for a in attempts if a.score is not None]
+    champion = attempts[view.champion - 1] if view.champion else None
+    joined = view.joined
+    return Entrant(
+        name=clean(view.name, 80),
+        index=index,
+        harness=clean(joined.harness, 60),
+        model=clean(joined.model, 80) if joined.model else None,
+        effort=clean(joined.effort, 40) if joined.effort else None,
+        colour=joined.colour,
+        budget=joined.budget,
+        control=joined.harness == CONTROL,
+        extension=joined.extension,
+        attempts=tuple(attempts),
+        official=start + tuple(Step(a.number, a.score or 0.0) for a in closed if a.status == "keep"),
+        working=start + tuple(Step(a.number, a.score or 0.0) for a in closed if a.status in ("keep", "search")),
+        champion=champion,
+        keeps=sum(a.status == "keep" for a in attempts),
+        accepted=sum(a.status in ("keep", "search") for a in attempts),
+        best=max((a.score for a in closed if a.gates_passed and a.score is not None), default=None),
+        ended=clean(view.ended, 120) if view.ended else None,
+        faults=len(view.faults),
+        violations=len(view.violations),
+        verdict=next((v for v in verdicts if v.competitor == view.name), None),
+    )
+
+
+def _attempt(view: AttemptView, evaluation: Evaluation | None, parent: Evaluation | None) -> Attempt:
+    decision = view.decision or r.DecisionSummary()
+    sharpes = evaluation.fold_sharpes if evaluation else ()
+    base = parent.fold_sharpes if parent else ()
+    words, passed = _gates(view, evaluation, decision)
+    return Attempt(
+        number=view.attempt,
+        utc=view.closed_utc or view.opened_utc,
+        status=view.status,
+        score=view.score,
+        double_cost=view.double_cost,
+        delta=decision.delta,
+        folds_better=decision.folds_better,
+        fold_deltas=tuple(a - b for a, b in zip(sharpes, base, strict=True)) if len(sharpes) == len(base) else (),
+        fold_sharpes=sharpes,
+        gates=words,
+        gates_passed=passed,
+        drawdown=decision.drawdown,
+        turnover=decision.turnover,
+        trades=decision.trades,
+        beyond_error=decision.beyond_error,
+        mask_dependent=decision.mask_dependent,
+        slots=tuple(clean(slot, 20) for slot in decision.slots),
+        description=clean(view.description),
+        parent=view.parent,
+        lineage=clean(view.lineage, 20) if view.lineage else None,
+        strategy=view.strategy,
+        commit=clean(view.commit, 40) if view.commit else None,
+        missing="" if view.score is not None else _missing(view, evaluation),
+    )
+
+
+def _missing(view: AttemptView, evaluation: Evaluation | None) -> str:
+    if view.is_open:
+        return "still being evaluated"
+    if evaluation is not None and evaluation.fault is not None:
+        line = f" in line {evaluation.fault.line}" if evaluation.fault.line is not None else ""
+        return f"{clean(evaluation.fault.kind, 60)}{line}"
+    gate = view.decision.gate if view.decision else None
+    return f"{clean(gate, 40)} gate failed: no score" if gate else f"no score: {view.status}"
+
+
+def _gates(view: AttemptView, evaluation: Evaluation | None, decision: r.DecisionSummary) -> tuple[str, bool | None]:
+    failed = [gate for gate in evaluation.gates if not gate.passed] if evaluation else []
+    if failed:
+        return ", ".join(_gate_words(gate) for gate in failed), False
+    if decision.gate:
+        return clean(decision.gate, 40), False
+    if view.score is not None and view.status not in ("gate", "invalid", "violation"):
+        return "all pass", True
+    return "", None
+
+
+def _gate_words(gate: GateResult) -> str:
+    """`turnover 51.2 of 40`: the worst value met and its limit, in the gate's own unit."""
+    name = clean(gate.name, 40)
+    if gate.value is None or gate.limit is None:
+        return name
+    write = percent if gate.name == "drawdown" else _plain
+    fold = f" in fold {gate.fold}" if gate.fold is not None else ""
+    return f"{name} {write(gate.value)} of {write(gate.limit)}{fold}"
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else fixed(value, 2)
+
+
+def _verdicts(view: RaceView, shelf: _Shelf) -> tuple[Verdict, ...]:
+    scores = view.lockbox.scores or {}
+    verdicts: list[Verdict] = []
+    for entry in view.lockbox.entries or ():
+        scored = scores.get(entry.name)
+        path = shelf.layout.lockbox_evaluation(entry.name)
+        evaluation = (
+            shelf.evaluation(path, scored.evaluation, f"lockbox {entry.name}", returns=True) if scored else None
+        )
+        returns = evaluation.daily_returns[0] if evaluation and evaluation.daily_returns else ()
+        verdicts.append(
+            Verdict(
+                name=clean(entry.name, 80),
+                competitor=entry.competitor,
+                attempt=entry.attempt,
+                words=clean(scored.verdict, 60) if scored else "",
+                sharpe=scored.sharpe if scored else None,
+                probability=scored.probability if scored else None,
+                daily_returns=returns,
+                drawdown=evaluation.max_drawdown if evaluation else None,
+                total_return=evaluation.folds[0].total_return if evaluation and evaluation.folds else None,
+                missing="" if returns else _unjudged(scored, evaluation),
+            )
+        )
+    return tuple(verdicts)
+
+
+def _unjudged(scored: r.LockboxScored | None, evaluation: Evaluation | None) -> str:
+    if scored is None:
+        return "not judged yet"
+    if evaluation is None:
+        return "its evaluation file is missing or altered"
+    if evaluation.fault is not None:
+        return f"it did not run on the sealed year: {clean(evaluation.fault.kind, 60)}"
+    return f"{evaluation.failed_gate or 'a'} gate failed before accounting"
+
+
+def _lockbox(view: RaceView, verdicts: tuple[Verdict, ...]) -> Lockbox:
+    box = view.lockbox
+    stage = LockboxStage.OPEN if box.is_closed else LockboxStage.OPENING if box.is_reserved else LockboxStage.SEALED
+    return Lockbox(
+        stage=stage,
+        opened=box.reserved_utc,
+        start=PROTOCOL.calendar.lockbox_start,
+        end=PROTOCOL.calendar.lockbox_end,
+        verdicts=verdicts,
+        changed_archives_accepted=bool(box.fetched.data.get("changed")) if box.fetched else False,
+    )
+
+
+def _events(records: tuple[r.Record, ...]) -> tuple[Event, ...]:
+    events: list[Event] = []
+    for record in records:
+        body = record.body
+        if isinstance(body, r.FaultSeen):
+            words = f"{clean(body.kind, 40)}: {clean(body.message, 240)}"
+            events.append(Event(record.utc, "fault", body.competitor, body.attempt, words))
+        elif isinstance(body, r.ViolationFound):
+            change = "removed" if not body.after else "added" if not body.before else "changed"
+            events.append(
+                Event(record.utc, "violation", body.competitor, body.attempt, f"{clean(body.path, 160)} {change}")
+            )
+        elif isinstance(body, r.IncidentSeen):
+            events.append(Event(record.utc, "incident", None, None, clean(body.message, 240)))
+    return tuple(events)
+
+
+def _provenance(view: RaceView) -> Provenance:
+    created = view.created
+    return Provenance(
+        protocol=created.protocol,
+        protocol_version=PROTOCOL.version,
+        current_protocol=created.protocol == PROTOCOL.digest,
+        code=created.code,
+        data_manifest=created.data.manifest,
+        data_train=created.data.train,
+        data_valid=created.data.valid,
+        noise_floor_digest=created.noise_floor_digest,
+        secret=created.secret_digest,
+        seed_strategy=created.seed_strategy,
+        head=view.head,
+        records=view.length,
+        protected_files=len(created.protected),
+        first_utc=view.created_utc,
+        last_utc=view.last_utc,
+    )

@@ -1,0 +1,271 @@
+"""The race as the page sees it: frozen, plain numbers, None for missing. Nothing here knows of files or HTML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Tone(StrEnum):
+    """How a fact of the trust strip is set: plain unless something is wrong."""
+
+    PLAIN = "plain"
+    WARN = "warn"
+    BAD = "bad"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One entry of the trust strip, with a sentence for those who ask."""
+
+    words: str
+    tone: Tone = Tone.PLAIN
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where prices came from. `banner` is empty for the real archive alone."""
+
+    name: str
+    words: str
+    synthetic: bool
+    banner: str
+    stamp: str
+    """The word that every chart carries, so that a cut-out cannot pass for something else."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One counted attempt. `status` is None while it is open."""
+
+    number: int
+    utc: str
+    status: str | None
+    score: float | None
+    double_cost: float | None
+    delta: float | None
+    """Score against the working parent."""
+    folds_better: int | None
+    fold_deltas: tuple[float, ...]
+    """Sharpe ratio of each fold against the working parent's; empty when one of the two is missing."""
+    fold_sharpes: tuple[float, ...]
+    gates: str
+    """In words: `all pass`, the gate that failed with value and limit, or why there are none."""
+    gates_passed: bool | None
+    drawdown: float | None
+    turnover: float | None
+    trades: int | None
+    beyond_error: bool | None
+    mask_dependent: bool | None
+    slots: tuple[str, ...]
+    description: str
+    parent: int
+    lineage: str | None
+    strategy: str
+    commit: str | None
+    missing: str
+    """Why there is no score; empty when there is one."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """From this attempt on, this score stood."""
+
+    attempt: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the sealed year said about one strategy."""
+
+    name: str
+    competitor: str | None
+    attempt: int
+    words: str
+    """`confirmed`, `rejected`, `insufficient evidence`; empty while not judged yet."""
+    sharpe: float | None
+    probability: float | None
+    daily_returns: tuple[float, ...]
+    drawdown: float | None
+    total_return: float | None
+    missing: str
+    """Why there is no equity to draw; empty when there is."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """One competitor. `index` is its place in the order of joining: colour, dash and marker hang on it."""
+
+    name: str
+    index: int
+    harness: str
+    model: str | None
+    effort: str | None
+    colour: str
+    budget: int
+    control: bool
+    extension: bool
+    attempts: tuple[Attempt, ...]
+    official: tuple[Step, ...]
+    """Champion's score over attempts, from the seed at attempt 0."""
+    working: tuple[Step, ...]
+    champion: Attempt | None
+    """None while the seed stands."""
+    keeps: int
+    accepted: int
+    """Attempts that became working parent or champion."""
+    best: float | None
+    ended: str | None
+    faults: int
+    violations: int
+    verdict: Verdict | None
+
+    @property
+    def closed(self) -> int:
+        """Attempts that have a verdict."""
+        return sum(attempt.status is not None for attempt in self.attempts)
+
+    @property
+    def score(self) -> float | None:
+        """The retained champion's score; the seed's while it stands."""
+        return self.official[-1].score if self.official else None
+
+    @property
+    def working_score(self) -> float | None:
+        """The working parent's score."""
+        return self.working[-1].score if self.working else None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A line of the leaderboard. Who is within one noise floor of a group's first shares its rank."""
+
+    rank: int | None
+    shared: bool
+    entrant: Entrant
+
+
+class LockboxStage(StrEnum):
+    """How far the sealed year is."""
+
+    SEALED = "sealed"
+    OPENING = "opening"
+    OPEN = "open"
+
+
+@dataclass(frozen=True)
+class Lockbox:
+    """The sealed year: stage, when it was opened, and the verdicts in the order of the reserved set."""
+
+    stage: LockboxStage
+    opened: str | None
+    start: str
+    end: str
+    """Half-open."""
+    verdicts: tuple[Verdict, ...]
+    changed_archives_accepted: bool
+
+
+@dataclass(frozen=True)
+class Event:
+    """A fault, violation or incident, for the list under provenance."""
+
+    utc: str
+    kind: str
+    competitor: str | None
+    attempt: int | None
+    words: str
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What every number depends on."""
+
+    protocol: str
+    protocol_version: int
+    current_protocol: bool
+    """Whether this checkout's protocol is the race's."""
+    code: str
+    data_manifest: str
+    data_train: str
+    data_valid: str
+    noise_floor_digest: str
+    secret: str
+    seed_strategy: str
+    head: str
+    records: int
+    protected_files: int
+    first_utc: str
+    last_utc: str
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a chart of scores over attempts needs. Without a seed score or a noise floor there is no band."""
+
+    entrants: tuple[Entrant, ...]
+    seed_score: float | None
+    noise_floor: float | None
+    stamp: str
+
+
+@dataclass(frozen=True)
+class Race:
+    """Everything a page says about one race."""
+
+    name: str
+    demo: bool
+    source: Source
+    allow_source: str | None
+    isolation: str
+    noise_floor: float
+    noise_floor_samples: int
+    budget: int
+    fold_count: int
+    seed_score: float | None
+    seed_folds: tuple[float, ...]
+    entrants: tuple[Entrant, ...]
+    lockbox: Lockbox
+    events: tuple[Event, ...]
+    untrusted: tuple[str, ...]
+    """Evaluation files that do not carry the digest the ledger names: shown nowhere else."""
+    provenance: Provenance
+
+    @property
+    def attempts(self) -> int:
+        """Counted attempts of all competitors, open ones too."""
+        return sum(len(entrant.attempts) for entrant in self.entrants)
+
+    @property
+    def course(self) -> Course:
+        """The race as a chart of scores."""
+        return Course(self.entrants, self.seed_score, self.noise_floor, self.source.stamp)
+
+    @property
+    def finished(self) -> bool:
+        """Whether every competitor is terminal."""
+        return bool(self.entrants) and all(entrant.ended is not None for entrant in self.entrants)
+
+    def events_of(self, kind: str) -> int:
+        """How many events of a kind were seen."""
+        return sum(event.kind == kind for event in self.events)
+
+
+@dataclass(frozen=True)
+class Journal:
+    """The standalone results.tsv of a checkout: no race, no ledger, nobody's claim."""
+
+    source: Source
+    entrant: Entrant
+    """The rows as one nameless competitor's."""
+    digest: str
+    """sha256 of the file."""
+    refused: int
+    """Lines that could not be read as a row."""
+
+    @property
+    def course(self) -> Course:
+        """The journal as a chart of scores."""
+        return Course((self.entrant,), None, None, self.source.stamp)

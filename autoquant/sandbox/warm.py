@@ -1,0 +1,261 @@
+"""The caller's side of a warm parent: start it, send it calls, judge what its children left.
+
+Environment of every child, whole: `PYTHONHASHSEED=0`, one BLAS thread, `TZ=UTC`, `LANG=C.UTF-8`. The flags are `-s -P
+-S -B` and not `-I`, because `-I` would ignore the hash seed; with an environment this small they come to the same.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import json
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import NoReturn, Self
+
+import numpy as np
+import psutil
+
+from autoquant.errors import AgentFault, CrashError, InfrastructureFault, LimitError, OutputError
+from autoquant.process import Launcher, spawn
+from autoquant.protocol import PROTOCOL, Limits
+from autoquant.sandbox import wire
+from autoquant.sandbox.frames import Answer, CallFrames, open_answer, read_answer, write_call
+
+ENVIRONMENT = {
+    "PYTHONHASHSEED": "0",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "TZ": "UTC",
+    "LANG": "C.UTF-8",
+}
+CPU_LIMIT, MEMORY_LIMIT = "CpuLimit", "MemoryLimit"
+_SYSTEM_FILES = (
+    "/lib",
+    "/lib64",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/local/lib",
+    "/etc/ld.so.cache",
+    "/usr/share/zoneinfo",
+)
+_REFUSALS = ("NotADataFrame", "DuplicateColumns", "DuplicateRows", "UnknownColumn", "NotNumeric", "Infinite")
+_KNOWN_EXCEPTIONS = frozenset(
+    name for name, item in vars(builtins).items() if isinstance(item, type) and issubclass(item, BaseException)
+) | {"LinAlgError", "InvalidIndexError", "OutOfBoundsDatetime", "SpecificationError", "IntCastingNaNError"}
+_START_SECONDS = 60.0
+
+
+class WarmParent:
+    """A clean process that forks one fresh child per call. Calls may come from several threads at once.
+
+    One per attempt, never reused: nothing survives from one attempt to the next. Starting returns at once; the first
+    call waits until the parent is ready.
+
+    Parameters
+    ----------
+    limits : CPU, memory and the wall backstop of one call.
+    preload : modules to import ahead of the first call (public scipy packages a strategy names).
+    launcher : starts the program.
+    """
+
+    def __init__(
+        self, limits: Limits = PROTOCOL.limits, preload: Iterable[str] = (), launcher: Launcher = spawn
+    ) -> None:
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        paths = sysconfig.get_paths()
+        packages = list(dict.fromkeys((paths["purelib"], paths["platlib"])))
+        interpreter = [paths["stdlib"], paths["platstdlib"], sysconfig.get_config_var("LIBDIR") or ""]
+        folders = [str(path) for path in (*packages, *interpreter, *_SYSTEM_FILES) if path and os.path.exists(path)]
+        options = {
+            "control": theirs.fileno(),
+            "cpu_seconds": math.ceil(limits.cpu_seconds),
+            "memory_bytes": limits.memory_bytes,
+            "packages": packages,
+            "readable": list(dict.fromkeys(folders)),
+        }
+        server = Path(__file__).with_name("server.py")
+        argv = [sys.executable, "-s", "-P", "-S", "-B", str(server), json.dumps(options)]
+        with theirs:
+            self._process: subprocess.Popen[bytes] = launcher(
+                argv, cwd=Path("/"), env=ENVIRONMENT, pass_fds=(theirs.fileno(),)
+            )
+        self._walls: tuple[str, ...] | None = None
+        self.preload(preload)
+
+    @property
+    def pid(self) -> int:
+        """Process id of the parent."""
+        return self._process.pid
+
+    @property
+    def isolation(self) -> tuple[str, ...]:
+        """What this machine takes from a child: see `autoquant.sandbox.isolation`."""
+        with self._lock:
+            return self._ready()
+
+    def preload(self, modules: Iterable[str]) -> None:
+        """Import modules in the parent, so that no child pays for them."""
+        names = sorted(set(modules))
+        if not names:
+            return
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with ours:
+            with theirs:
+                self._send(b"P", [theirs.fileno()])
+            ours.settimeout(_START_SECONDS)
+            with contextlib.suppress(OSError):
+                ours.sendall("\n".join(names).encode())
+                ours.shutdown(socket.SHUT_WR)
+                ours.recv(16)
+
+    def call(self, source: bytes, frames: CallFrames, train_end_ms: int, reveal: bool = False) -> Answer:
+        """Run `target_weights` of `source` in a fresh child on exactly these frames.
+
+        Parameters
+        ----------
+        train_end_ms : what the strategy gets as its second argument, milliseconds UTC.
+        reveal : whether the exception's text may come back.
+
+        Raises
+        ------
+        CrashError : the strategy raised or ended its process. OutputError : its answer is no frame of numbers.
+        LimitError : CPU or memory. InfrastructureFault : killed from outside, or the wall backstop.
+        """
+        rows, columns = frames.cube.shape[1:]
+        started = time.monotonic()
+        given = write_call(frames, source, train_end_ms, reveal)
+        try:
+            answer = open_answer(rows, columns)
+            try:
+                status, cpu_seconds, peak = self._run(given, answer)
+                verdict, values, present = read_answer(answer, rows, columns)
+            finally:
+                os.close(answer)
+        finally:
+            os.close(given)
+        if verdict.status != wire.ANSWERED or status != 0:
+            self._refuse(verdict, status, cpu_seconds, peak, reveal)
+        if np.isinf(values).any() or (present > 1).any():
+            raise _fault(OutputError, "Infinite", None, None)
+        return Answer(values, present.astype(bool), cpu_seconds, time.monotonic() - started)
+
+    def close(self) -> None:
+        """End the parent and whatever runs under it."""
+        self._control.close()
+        try:
+            self._process.wait(5.0)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(psutil.Error):
+                for child in psutil.Process(self.pid).children(recursive=True):
+                    child.kill()
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _ready(self) -> tuple[str, ...]:
+        if self._walls is None:
+            self._control.settimeout(_START_SECONDS)
+            line = b""
+            try:
+                while not line.endswith(b"\n"):
+                    chunk = self._control.recv(1024)
+                    if not chunk:
+                        raise _cut("the strategy process did not start")
+                    line += chunk
+            except OSError as error:
+                raise _cut(f"the strategy process did not start ({error})") from None
+            self._walls = tuple(str(name) for name in json.loads(line))
+        return self._walls
+
+    def _send(self, kind: bytes, descriptors: list[int]) -> None:
+        with self._lock:
+            self._ready()
+            try:
+                socket.send_fds(self._control, [kind], descriptors)
+            except OSError:
+                raise _cut("the strategy process is gone") from None
+
+    def _run(self, given: int, answer: int) -> tuple[int, float, int]:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with ours:
+            with theirs:
+                self._send(b"C", [theirs.fileno(), given, answer])
+            ours.settimeout(self._limits.wall_backstop_seconds)
+            data = b""
+            try:
+                while len(data) < wire.END.size and (chunk := ours.recv(wire.END.size - len(data))):
+                    data += chunk
+            except TimeoutError:
+                seconds = self._limits.wall_backstop_seconds
+                raise _cut(f"a strategy call was still waiting after {seconds:.0f} s of wall time") from None
+            except OSError:
+                data = b""
+        if len(data) != wire.END.size:
+            raise _cut("the strategy process was killed during a call")
+        status, cpu_seconds, peak = wire.END.unpack(data)
+        return status, cpu_seconds, peak
+
+    def _refuse(self, verdict: wire.Verdict, status: int, cpu_seconds: float, peak: int, reveal: bool) -> NoReturn:
+        text = verdict.text if reveal else None
+        line = verdict.line if 0 < verdict.line <= self._limits.strategy_lines else None
+        killed_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        if not killed_by and os.WEXITSTATUS(status) == wire.NO_WALLS:
+            raise _cut("the limits of a strategy call could not be set")
+        if killed_by == signal.SIGXCPU or (
+            killed_by == signal.SIGKILL and cpu_seconds >= math.ceil(self._limits.cpu_seconds)
+        ):
+            raise LimitError(
+                f"strategy.py used more than {self._limits.cpu_seconds:.0f} s of CPU in one call",
+                "vectorise, or shorten the loop",
+                kind=CPU_LIMIT,
+            )
+        out_of_memory = not killed_by and verdict.status == wire.OUT_OF_MEMORY
+        if out_of_memory or (killed_by == signal.SIGKILL and peak >= 0.9 * self._limits.memory_bytes):
+            raise LimitError(
+                f"strategy.py used more than {self._limits.memory_bytes >> 20} MiB in one call",
+                "keep fewer copies of the panel",
+                kind=MEMORY_LIMIT,
+                line=line,
+            )
+        if killed_by == signal.SIGKILL:
+            raise _cut("a strategy call was killed from outside")
+        if killed_by:
+            raise _fault(CrashError, signal.Signals(killed_by).name, None, None)
+        if verdict.status == wire.REFUSED and verdict.name in _REFUSALS:
+            raise _fault(OutputError, verdict.name, None, text)
+        if verdict.status == wire.RAISED:
+            known = verdict.name in _KNOWN_EXCEPTIONS or (reveal and verdict.name.isidentifier())
+            raise _fault(CrashError, verdict.name if known else "Exception", line, text)
+        raise _fault(CrashError, "Exited", None, None)
+
+
+def _fault(cls: type[AgentFault], kind: str, line: int | None, text: str | None) -> AgentFault:
+    where = "strategy.py" if line is None else f"strategy.py line {line}"
+    what = kind if not text else f"{kind}: {text}"
+    hint = "return a DataFrame of finite or NaN numbers" if cls is OutputError else "run it on TRAIN to see the message"
+    return cls(f"{where}: {what}", hint, kind=kind, line=line, text=text)
+
+
+def _cut(message: str) -> InfrastructureFault:
+    return InfrastructureFault(message, "evaluation cut from outside: it will be tried again")

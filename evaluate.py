@@ -1,0 +1,46 @@
+"""Score a strategy with the oracle, or calibrate the noise floor.
+
+uv run evaluate.py                      # ./strategy.py on the six VALID folds
+uv run evaluate.py --split train        # free research; nothing is counted
+uv run evaluate.py --calibrate          # the seed's score and the noise floor
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autoquant import cli
+from autoquant.protocol import PROTOCOL
+
+
+@cli.command
+def main(argv: list[str] | None = None) -> int:
+    """Parse the options and call the oracle."""
+    parser = cli.parser("evaluate.py", __doc__ or "")
+    parser.add_argument("strategy", nargs="?", type=Path, default=cli.HOME / "strategy.py", metavar="STRATEGY")
+    parser.add_argument("--split", choices=("valid", "train"), default="valid", help="which folds (default: valid)")
+    parser.add_argument("--calibrate", action="store_true", help="measure and store the noise floor of these data")
+    parser.add_argument(
+        "--samples",
+        type=cli.positive_int,
+        default=PROTOCOL.calibration.samples,
+        metavar="N",
+        help=f"calibration samples (default: {PROTOCOL.calibration.samples}; fewer is for trying out)",
+    )
+    parser.add_argument("--jobs", type=cli.positive_int, default=None, metavar="N", help="workers (default: all cores)")
+    cli.add_home_options(parser)
+    cli.add_json_option(parser)
+    options = parser.parse_args(argv)
+
+    from autoquant.oracle import command
+
+    data = options.data_dir
+    if options.calibrate:
+        return command.calibrate(
+            options.strategy, data, samples=options.samples, jobs=options.jobs, as_json=options.json
+        )
+    return command.evaluate(options.strategy, data, split=options.split, jobs=options.jobs, as_json=options.json)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

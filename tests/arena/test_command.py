@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from race_world import RaceWorld, change_manifest, make_world
+
+from autoquant.arena import command
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> RaceWorld:
+    made = make_world(tmp_path_factory.mktemp("world"))
+    (made.home / "competitors.toml").write_bytes((repository / "competitors.toml").read_bytes())
+    change_manifest(made, source="synthetic", synthetic_seed=1)
+    return made
+
+
+def arena(world: RaceWorld, *arguments: str) -> subprocess.CompletedProcess[str]:
+    places = ["--data-dir", str(world.data_root), "--state-dir", str(world.state)]
+    argv = [sys.executable, "arena.py", arguments[0], *places, *arguments[1:]]
+    return subprocess.run(argv, cwd=world.home, capture_output=True, text=True, timeout=60)
+
+
+def test_help_is_there_before_one_looks_up(repository: Path):
+    seconds = []
+    for _ in range(3):
+        begun = time.monotonic()
+        shown = subprocess.run([sys.executable, "arena.py", "--help"], cwd=repository, capture_output=True, text=True)
+        seconds.append(time.monotonic() - begun)
+        assert 0 == shown.returncode
+    for word in ("doctor", "start", "stop", "status", "lockbox", "report", "demo"):
+        assert word in shown.stdout
+    assert min(seconds) < 0.5
+
+
+def test_every_subcommand_explains_itself(capsys: pytest.CaptureFixture[str]):
+    for word in ("doctor", "start", "stop", "status", "lockbox", "report", "demo"):
+        with pytest.raises(SystemExit) as ended:
+            command.main([word, "--help"])
+        assert 0 == ended.value.code
+        assert "--debug" in capsys.readouterr().out
+
+
+def test_nothing_heavy_is_imported_for_help():
+    heavy = ("numpy", "pandas", "git", "rich")
+    code = f"import sys; import autoquant.arena.command; print([m for m in {heavy} if m in sys.modules])"
+    assert "[]\n" == subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_doctor_answers_zero_with_a_warning_on_synthetic_data(world: RaceWorld):
+    shown = arena(world, "doctor", "--skip-harnesses")
+    assert 0 == shown.returncode
+    assert "synthetic data" in shown.stdout
+    answer = json.loads(arena(world, "doctor", "--json").stdout)
+    assert answer["can_start"]
+    assert 5 == answer["problems"]
+    kinds = {check["name"]: check["health"] for check in answer["checks"]}
+    assert ("problem", "ok") == (kinds["codex-sol-high"], kinds["hillclimb"])
+
+
+def test_doctor_answers_two_when_no_race_can_start(world: RaceWorld, tmp_path: Path):
+    argv = [sys.executable, "arena.py", "doctor", "--skip-harnesses", "--data-dir", str(tmp_path)]
+    shown = subprocess.run(argv, cwd=world.home, capture_output=True, text=True)
+    assert 2 == shown.returncode
+    assert "No race can start." in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("start", "--competitors", "codex-sol-high"), "cannot run codex-sol-high: no adapter for harness 'codex'"),
+        (("start", "--competitors", "nobody"), "'nobody' is not in competitors.toml"),
+        (("start", "--competitors", "random"), "these data are synthetic"),
+        (("start", "--competitors", "random", "--allow-source", "synthetic"), "these data are synthetic"),
+        (("start", "--competitors", "random", "--max-experiments", "0"), "not a whole number of at least 1"),
+        (("status",), "there is no race in"),
+        (("stop",), "no race is running"),
+        (("lockbox", "--yes"), "there is no race in"),
+        (("report", "--out", "page.html", "--race", "winter"), "there is no race 'winter'"),
+        (("start",), "--competitors"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_exit_two(world: RaceWorld, arguments: tuple[str, ...], words: str):
+    shown = arena(world, *arguments)
+    assert (2, "") == (shown.returncode, shown.stdout)
+    assert words in shown.stderr
+    assert "Traceback" not in shown.stderr

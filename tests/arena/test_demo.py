@@ -1,0 +1,63 @@
+"""The demo with the real oracle: a whole race on synthetic data, end to end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from referee_world import make_home
+
+from autoquant.arena.demo import demo
+from autoquant.arena.layout import RaceLayout
+from autoquant.arena.opening import LockboxOptions, open_lockbox_of
+from autoquant.arena.status import read_view
+from autoquant.arena.voice import Voice
+from autoquant.errors import UserError
+from autoquant.report import render_report
+
+
+def no_page(state: Path, race: str, page: Path) -> None:
+    raise AssertionError("nothing to show")
+
+
+@pytest.mark.parametrize("stranger", ["notes.txt", "state-of-the-art"])
+def test_a_folder_that_is_not_a_demos_is_refused(tmp_path: Path, stranger: str):
+    (tmp_path / stranger).touch()
+    with pytest.raises(UserError, match=f"is not a demo's folder .holds {stranger}"):
+        demo(tmp_path, tmp_path, 1, no_page, Voice())
+
+
+def test_a_file_in_the_way_is_refused(tmp_path: Path):
+    (tmp_path / "demo").touch()
+    with pytest.raises(UserError, match="is not a demo's folder"):
+        demo(tmp_path, tmp_path / "demo", 1, no_page, Voice())
+
+
+def test_a_state_without_synthetic_data_beside_it_is_not_a_demos(tmp_path: Path):
+    (tmp_path / "state").mkdir()
+    with pytest.raises(UserError, match="is not a demo's folder"):
+        demo(tmp_path, tmp_path, 1, no_page, Voice())
+
+
+@pytest.mark.slow
+def test_the_demo_races_opens_the_lockbox_and_writes_a_page(tmp_path: Path, repository: Path):
+    said: list[str] = []
+    home = make_home(tmp_path / "checkout")
+    for name in ("strategy.py", "competitors.toml"):
+        (home / name).write_bytes((repository / name).read_bytes())
+    out = tmp_path / "a demo"
+    assert 0 == demo(
+        home, out, 1, lambda state, race, page: render_report(state, race, page, home=home), Voice(said.append)
+    )
+    view = read_view(RaceLayout(out / "state", "demo"))
+    assert view is not None
+    assert ("demo", "synthetic", True) == (view.created.kind, view.created.data.source, view.lockbox.is_closed)
+    for racer in view.competitors.values():
+        assert ("done", 1, 0, 0) == (racer.ended, len(racer.attempts), len(racer.faults), len(racer.violations))
+        assert not any(attempt.status in ("invalid", "crash", "timeout", "violation") for attempt in racer.attempts)
+    assert "<html" in (out / "report.html").read_text()[:200]
+    assert said[-1].endswith(f"open {out / 'report.html'}")
+    assert any("PSR" in line for line in said)
+    assert ["data", "report.html", "state"] == sorted(path.name for path in out.iterdir())
+    with pytest.raises(UserError, match="it opens once"):
+        open_lockbox_of(LockboxOptions(home, out / "data", out / "state", yes=True), Voice())

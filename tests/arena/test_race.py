@@ -1,0 +1,334 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from race_world import SOURCE, RaceWorld, change_manifest, make_market, make_world, use_paper_judge
+
+from autoquant import files, process
+from autoquant.arena import protected, race
+from autoquant.arena.session import run_mark
+from autoquant.arena.status import find_race, holder, race_names
+from autoquant.errors import AutoQuantError, DataError, LedgerError, UserError, Violation
+from autoquant.ledger import records as r
+from autoquant.ledger.ledger import Ledger, read_records
+from autoquant.market.manifest import load_manifest
+
+CLIMBER = "for step in range(3): submit(0.11 + step / 10)"
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RaceWorld:
+    made = make_world(tmp_path)
+    use_paper_judge(monkeypatch, made)
+    return made
+
+
+def close_lockbox(world: RaceWorld, name: str) -> None:
+    """Write the records of an opened lockbox."""
+    ledger = Ledger.open(world.layout(name).ledger)
+    entry = r.LockboxEntry("seed", None, 0, ledger.view.created.seed_strategy)
+    for body in (
+        r.LockboxReserved((entry,)),
+        r.LockboxFetched({}, False),
+        r.LockboxScored("seed", "0" * 64, 0.1, "insufficient evidence", 0.6),
+        r.LockboxClosed(),
+    ):
+        ledger.append(body, "2026-11-30T00:00:00Z")
+
+
+def test_a_race_runs_every_competitor_to_exactly_its_budget(world: RaceWorld):
+    world.racer("a", CLIMBER)
+    world.racer("b", "submit(0.05); submit(0.9); submit(1.9)")
+    finish = world.start(budget=3)
+    assert ("finished", 0) == (finish.reason, finish.exit_code)
+    for racer in finish.view.competitors.values():
+        assert ("done", 3) == (racer.ended, len(racer.attempts))
+    assert ["archive", "search", "search"] == [a.status for a in finish.view.competitors["a"].attempts]
+    assert ["discard", "keep", "keep"] == [a.status for a in finish.view.competitors["b"].attempts]
+    assert "next: arena.py lockbox" in finish.next_step
+    assert '"confirmed_promotions": 2' in finish.layout.metrics.read_text()
+
+
+def test_the_first_record_pins_everything_a_result_depends_on(world: RaceWorld):
+    world.racer("a", CLIMBER)
+    created = world.start(race="autumn").view.created
+    manifest = load_manifest(world.data)
+    assert ("autumn", "race", SOURCE, 2) == (created.race, created.kind, created.allow_source, created.budget)
+    assert (manifest.digest, manifest.splits["valid"].digest) == (created.data.manifest, created.data.valid)
+    assert protected.load(world.home) == created.protected
+    assert (0.3, 1000) == (created.noise_floor, created.noise_floor_samples)
+    layout = world.layout("autumn")
+    assert 32 == len(race.read_secret(layout, world.view("autumn")))
+    assert 0o600 == layout.secret.stat().st_mode & 0o777
+    assert (world.home / "strategy.py").read_bytes() == layout.blob(created.seed_strategy).read_bytes()
+
+
+def test_a_race_gets_a_readable_name_and_a_second_one_the_next_number(world: RaceWorld):
+    world.racer("a", CLIMBER)
+    names = [world.start(budget=1).layout.race, world.start(budget=1).layout.race]
+    assert ["1", "2"] == [name.rsplit("-", 1)[1] for name in names]
+    assert names == list(race_names(world.state))
+    assert names[1] == find_race(world.state, None).race
+
+
+def test_after_the_lockbox_a_new_competitor_extends_the_race_and_touches_nothing(world: RaceWorld):
+    world.racer("a", CLIMBER)
+    name = world.start(budget=1).layout.race
+    close_lockbox(world, name)
+    before = world.layout(name).ledger.read_bytes()
+    world.racer("b", CLIMBER)
+    finish = world.start("b", budget=2)
+    assert name == finish.layout.race
+    assert world.layout(name).ledger.read_bytes().startswith(before)
+    late = finish.view.competitors["b"]
+    assert (True, 2, "done", 2) == (late.joined.extension, late.joined.budget, late.ended, len(late.attempts))
+    with pytest.raises(UserError, match="nothing left to run for b"):
+        world.start("b", race=name)
+    world.racer("c", CLIMBER)
+    with pytest.raises(UserError, match="b cannot race twice"):
+        world.start("b,c", race=name)
+    assert name != world.start("b,c", budget=1).layout.race
+
+
+def test_an_interrupted_extension_goes_on_with_its_own_budget(world: RaceWorld):
+    world.racer("a", CLIMBER)
+    name = world.start(budget=1).layout.race
+    close_lockbox(world, name)
+    world.racer("b", CLIMBER)
+    ledger = Ledger.open(world.layout(name).ledger)
+    ledger.append(r.CompetitorJoined("b", "command", "paper", None, "#112233", 2, None, True), "2026-11-30T00:00:00Z")
+    assert 2 == len(world.start("b", budget=2).view.competitors["b"].attempts)
+
+
+def test_an_unfinished_race_is_resumed_and_its_budget_stands(world: RaceWorld):
+    world.racer("a", "submit(0.2)\nif start == ['1']: time.sleep(600)\nsubmit(0.3)")
+    pauser = threading.Thread(target=_request_stop_after_first_attempt, args=(world,))
+    pauser.start()
+    first = world.start(race="autumn")
+    pauser.join()
+    assert ("stop requested", 0) == (first.reason, first.exit_code)
+    with pytest.raises(UserError, match="grants 2 experiments, not 5"):
+        world.start(budget=5)
+    second = world.start(budget=None)
+    assert ("autumn", "finished") == (second.layout.race, second.reason)
+    assert 2 == len(second.view.competitors["a"].attempts)
+
+
+def _request_stop_after_first_attempt(world: RaceWorld) -> None:
+    layout = world.layout("autumn")
+    for _ in range(2000):
+        if any(isinstance(x.body, r.AttemptClosed) for x in read_records(layout.ledger)):
+            layout.stop_request.touch()
+            return
+        time.sleep(0.01)
+
+
+def _subprocess(world: RaceWorld) -> subprocess.Popen[bytes]:
+    """An arena of its own process on the same race, judging on paper."""
+    program = (
+        "import sys; from contextlib import contextmanager; from pathlib import Path\n"
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "import race_world\n"
+        "from autoquant.arena import launch\n"
+        f"world = race_world.RaceWorld(Path({str(world.root)!r}), Path({str(world.home)!r}))\n"
+        "launch.judge_of = contextmanager(lambda *_: (yield world.judge))\n"
+        "raise SystemExit(world.start(race='autumn', budget=6).exit_code)\n"
+    )
+    return subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
+
+
+def _wait_for_attempts(world: RaceWorld, count: int) -> None:
+    for _ in range(3000):
+        records = read_records(world.layout("autumn").ledger)
+        if sum(isinstance(x.body, r.AttemptClosed) for x in records) >= count:
+            return
+        time.sleep(0.01)
+    raise AssertionError("no progress")
+
+
+SLOW_RACER = "for step in range(9):\n    submit(0.1 + step / 7 + int(start[0]) / 1000); time.sleep(0.1)\n"
+
+
+def test_a_killed_arena_is_resumed_with_every_attempt_once(world: RaceWorld):
+    world.racer("a", SLOW_RACER)
+    world.racer("b", SLOW_RACER)
+    arena = _subprocess(world)
+    _wait_for_attempts(world, 3)
+    arena.kill()
+    arena.wait()
+    before = read_records(world.layout("autumn").ledger)
+    assert holder(world.layout("autumn")) is None
+    finish = world.start(budget=6)
+    assert ("autumn", "finished") == (finish.layout.race, finish.reason)
+    assert before == read_records(finish.layout.ledger)[: len(before)]
+    for name, racer in finish.view.competitors.items():
+        assert list(range(1, 7)) == [a.attempt for a in racer.attempts]
+        assert "lost" in [s.reason for s in racer.sessions]
+        assert [] == process.marked(run_mark(finish.layout, name))
+
+
+def test_a_second_arena_is_refused_and_told_of_the_first_and_ctrl_c_pauses(world: RaceWorld):
+    world.racer("a", SLOW_RACER)
+    arena = _subprocess(world)
+    _wait_for_attempts(world, 1)
+    with pytest.raises(UserError, match=f"held by arena process {arena.pid} on "):
+        world.start(budget=6)
+    arena.send_signal(signal.SIGINT)
+    assert 130 == arena.wait(timeout=20)
+    view = world.view("autumn")
+    assert "interrupted" == view.stopped
+    assert "paused" == view.competitors["a"].sessions[-1].reason
+    assert [] == process.marked(run_mark(world.layout("autumn"), "a"))
+
+
+@pytest.mark.parametrize(
+    ("break_it", "word"),
+    [
+        (lambda w: change_manifest(w, source="synthetic", synthetic_seed=1), "no real race can run on them"),
+        (lambda w: (w.data / "calibration.json").unlink(), "not calibrated"),
+        (lambda w: w.calibrate(protocol="other"), "made for another protocol"),
+        (lambda w: w.calibrate(data="other"), "made for other data"),
+        (lambda w: w.calibrate(strategy="other"), "another strategy.py"),
+        (lambda w: (w.data / "calibration.json").write_text("{"), "not valid JSON"),
+        (lambda w: (w.data / "valid.npy").unlink(), "valid"),
+        (lambda w: (w.data_root / "current").unlink(), "no market data"),
+        (
+            lambda w: (w.home / "autoquant" / "clock.py").write_text("x"),
+            "autoquant/clock.py: protected file is changed",
+        ),
+        (lambda w: (w.home / "strategy.py").unlink(), "strategy.py: not found"),
+        (lambda w: w.racer("b", "", argv='["no-such-cli"]'), "cannot run b: no-such-cli not found"),
+        (lambda w: w.racer("b", "", harness='"codex"', argv="[]"), "argv belongs to"),
+    ],
+)
+def test_what_would_spoil_a_race_is_refused_before_anything_is_written(world: RaceWorld, break_it, word: str):
+    world.racer("a", CLIMBER)
+    break_it(world)
+    with pytest.raises(AutoQuantError, match=word):
+        world.start()
+    assert () == race_names(world.state)
+
+
+@pytest.mark.parametrize(
+    ("allow", "kind", "word"),
+    [
+        (None, "race", "not from the public archive"),
+        ("mirror", "race", "the data are from http://127.0.0.1:8777"),
+        (SOURCE, "demo", "a demo runs on synthetic data only"),
+    ],
+)
+def test_another_source_races_only_when_named(world: RaceWorld, allow: str | None, kind: str, word: str):
+    world.racer("a", CLIMBER)
+    with pytest.raises(DataError, match=word):
+        world.start(allow_source=allow, kind=kind)
+
+
+def test_the_public_archive_needs_no_permission_and_synthetic_data_give_a_demo(tmp_path: Path):
+    real = load_manifest(make_market(tmp_path, "binance-archive"))
+    assert race.admit(real, "race", None) is None
+    assert race.admit(real, "race", "binance-archive") is None
+    made_up = load_manifest(make_market(tmp_path, "synthetic"))
+    assert race.admit(made_up, "demo", None) is None
+    with pytest.raises(DataError, match="synthetic"):
+        race.admit(made_up, "race", "synthetic")
+
+
+def test_who_cannot_run_is_left_out_only_when_told(world: RaceWorld):
+    world.racer("a", CLIMBER)
+    world.racer("b", "", argv='["no-such-cli"]')
+    finish = world.start(skip_missing=True)
+    assert ["a"] == list(finish.view.competitors)
+    assert "left out: b: no-such-cli not found" in world.said
+
+
+def test_a_race_goes_on_only_with_what_it_began_with(world: RaceWorld):
+    world.racer("a", "submit(0.2); time.sleep(600)")
+    pauser = threading.Thread(target=_request_stop_after_first_attempt, args=(world,))
+    pauser.start()
+    world.start(race="autumn")
+    pauser.join()
+    for break_it, mend, error, word in (
+        (
+            lambda: change_manifest(world, bar_hours=8),
+            lambda: change_manifest(world, bar_hours=4),
+            DataError,
+            "runs on data of",
+        ),
+        (
+            lambda: world.roster.write_text(world.racers[0].replace('"paper"', '"other"')),
+            lambda: world.roster.write_text(world.racers[0]),
+            UserError,
+            "joined race autumn with model 'paper', now it is 'other'",
+        ),
+        (
+            lambda: _rewrite(world.home, "program.md", "new"),
+            lambda: None,
+            UserError,
+            "program.md: changed since race autumn began",
+        ),
+    ):
+        break_it()
+        with pytest.raises(error, match=word):
+            world.start()
+        mend()
+
+
+def _rewrite(home: Path, name: str, text: str) -> None:
+    """A change somebody meant: recorded in protected.sha256."""
+    (home / name).write_text(text)
+    files.atomic_write(home / protected.NAME, protected.render(protected.compute(home)))
+
+
+def test_two_unfinished_races_have_to_be_told_apart(world: RaceWorld):
+    world.racer("a", "")
+    created = None
+    for name in ("one", "two"):
+        ground = race.survey(world.home, world.data_root)
+        created = race.create(
+            world.layout(name), ground, kind="race", budget=2, allow_source=SOURCE, secret=bytes(32), clock=_clock()
+        )
+    assert created is not None
+    with pytest.raises(UserError, match="races one, two are unfinished"):
+        world.start()
+
+
+def _clock():
+    from autoquant.clock import SystemClock
+
+    return SystemClock()
+
+
+@pytest.mark.parametrize("name", ["../x", "A", "a b", ""])
+def test_a_race_name_that_is_no_file_name_is_refused(world: RaceWorld, name: str):
+    world.racer("a", "")
+    with pytest.raises(UserError, match="cannot be used"):
+        world.start(race=name)
+
+
+def test_a_lost_secret_is_said_and_not_replaced(world: RaceWorld):
+    world.racer("a", CLIMBER)
+    layout = world.start(race="autumn").layout
+    layout.secret.write_text("00" * 32)
+    with pytest.raises(LedgerError, match="differs from the digest"):
+        race.read_secret(layout, world.view("autumn"))
+
+
+def test_a_seed_without_a_score_starts_no_race(world: RaceWorld):
+    (world.home / "strategy.py").write_text("OUTCOME = crash\n")
+    world.calibrate()
+    world.racer("a", CLIMBER)
+    with pytest.raises(UserError, match=r"the seed gets no score, it is crash \(KeyError, line 3\)"):
+        world.start()
+
+
+def test_a_changed_checkout_is_a_violation_named_with_its_file(world: RaceWorld):
+    os.remove(world.home / "run.py")
+    with pytest.raises(Violation, match=r"run\.py: protected file is missing"):
+        race.survey(world.home, world.data_root)

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from referee_world import World, submit, text
+from rich.console import Console
+
+from autoquant import codec, files
+from autoquant.arena import display
+from autoquant.arena.layout import RaceLayout
+from autoquant.arena.status import RaceStatus, find_race, holder, plain_table, race_status, status_of
+from autoquant.arena.stop import stop
+from autoquant.arena.voice import Voice
+from autoquant.arena.watch import watch
+from autoquant.clock import SystemClock
+from autoquant.errors import UserError
+from autoquant.ledger import records as r
+from autoquant.ledger.ledger import Ledger
+
+UTC = "2026-11-30T00:00:00Z"
+
+
+@pytest.fixture
+def raced(world: World) -> World:
+    """Three attempts: a keep, a discard, a crash; then one fault and one violation."""
+    with world.referee() as referee:
+        worktree = referee.prepare("alice")
+        for source in (text(0.9), text(0.5), text(0.1, "OUTCOME = crash")):
+            submit(referee, worktree, source)
+    ledger = Ledger.open(world.layout.ledger)
+    ledger.append(r.FaultSeen("alice", None, "harness", "gone"), UTC)
+    ledger.append(r.ViolationFound("alice", None, "run.py", "a", "b"), UTC)
+    return world
+
+
+def test_a_row_says_where_a_competitor_stands(raced: World):
+    (row,) = race_status(raced.layout).competitors
+    assert ("alice", "racing", 3, 5, None) == (row.name, row.state, row.attempts, row.budget, row.evaluating)
+    assert (1, 0.9, pytest.approx(0.8)) == (row.champion.attempt, row.champion.score, row.champion.gain)
+    assert (3, "crash", None) == (row.last.attempt, row.last.status, row.last.score) if row.last else None
+    assert (1, 1) == (row.faults, row.violations)
+
+
+def test_json_reads_back_and_holds_no_nan(raced: World):
+    status = race_status(raced.layout)
+    assert status == codec.loads(RaceStatus, codec.dumps(status, indent=1))
+
+
+def test_a_torn_last_line_is_overlooked_and_left_alone(raced: World):
+    before = race_status(raced.layout)
+    with raced.layout.ledger.open("ab") as ledger:
+        ledger.write(b'{"body":{"competitor":"ali')
+    size = raced.layout.ledger.stat().st_size
+    assert before == race_status(raced.layout)
+    assert size == raced.layout.ledger.stat().st_size
+
+
+def test_the_table_is_plain_text_with_one_line_per_competitor(raced: World):
+    lines = plain_table(race_status(raced.layout)).splitlines()
+    assert lines[0].split() == ["race", "autumn", "attempts", "champion", "working", "last"]
+    assert lines[1].split() == ["alice", "3/5", "0.90", "▲0.80", "0.90", "#3", "crash"]
+    assert lines[2].startswith("paused · 1 fault · 1 violation")
+
+
+def test_the_live_table_shows_the_same_cells(raced: World):
+    console = Console(width=100, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(display.render(race_status(raced.layout), ["2 h 14 m"]))
+    shown = console.export_text()
+    assert "● alice" in shown
+    assert "0.90 ▲0.80" in shown
+    assert "2 h 14 m" in shown
+    console.file.close()
+
+
+def test_the_state_is_running_while_somebody_holds_the_lock(raced: World):
+    assert holder(raced.layout) is None
+    with files.exclusive_lock(raced.layout.lock, "arena process 7 on here"):
+        status = race_status(raced.layout)
+        assert ("running", "arena process 7 on here") == (status.state, status.arena)
+    assert holder(raced.layout) is None
+
+
+def test_a_killed_race_is_interrupted_a_stopped_one_paused_a_finished_one_terminal(world: World):
+    ledger = Ledger.open(world.layout.ledger)
+    states = []
+    for body in (r.ArenaStarted(1, "h"), r.ArenaStopped("interrupted"), r.CompetitorEnded("alice", "done")):
+        ledger.append(body, UTC)
+        states.append(status_of(ledger.view, None).state)
+    assert ["interrupted", "paused", "terminal"] == states
+
+
+def test_the_newest_race_is_shown_and_an_unknown_one_refused(raced: World):
+    state = raced.layout.state
+    assert "autumn" == find_race(state, None).race
+    with pytest.raises(UserError, match="no race 'winter'"):
+        find_race(state, "winter")
+    with pytest.raises(UserError, match="there is no race in"):
+        find_race(state / "elsewhere", None)
+
+
+def test_a_folder_without_a_whole_record_is_no_race(tmp_path: Path):
+    layout = RaceLayout(tmp_path, "empty")
+    layout.root.mkdir(parents=True)
+    layout.ledger.write_bytes(b'{"half')
+    with pytest.raises(UserError, match="there is no race in"):
+        find_race(tmp_path, None)
+
+
+def test_lines_tell_each_verdict_and_end_once(raced: World):
+    said: list[str] = []
+    ledger = Ledger.open(raced.layout.ledger)
+    with display.Lines(said.append) as lines:
+        lines.show(status_of(ledger.view, "me"), 0.0)
+        ledger.append(r.AttemptOpened("alice", 4, "q", "0" * 64, "", 1), UTC)
+        ledger.append(r.AttemptClosed("alice", 4, "timeout", None, None, None, None), UTC)
+        ledger.append(r.CompetitorEnded("alice", "stalled"), UTC)
+        for _ in range(2):
+            lines.show(status_of(ledger.view, "me"), 1.0)
+    assert [
+        "race autumn: 1 competitors, 2 experiments left",
+        "alice #4 timeout (4/5)",
+        "alice stalled, 4 of 5 attempts",
+    ] == said
+
+
+def test_hostile_text_in_a_row_cannot_steer_the_terminal(raced: World):
+    status = race_status(raced.layout)
+    hostile = replace(status, competitors=(replace(status.competitors[0], name="a\x1b[31m\x07"),))
+    group = display.render(hostile, [])
+    table = group.renderables[0]
+    assert "\x1b" not in str(table.columns[0]._cells[0])  # type: ignore[union-attr]
+
+
+def test_watching_ends_when_nobody_runs_the_race(raced: World, capfd: pytest.CaptureFixture[str]):
+    watch(raced.layout, Voice(), as_json=True, seconds=0.0)
+    assert "autumn" == json.loads(capfd.readouterr().out)["race"]
+
+
+def test_stop_asks_the_running_arena_and_waits_until_it_lets_go(raced: World):
+    release = threading.Event()
+
+    def arena() -> None:
+        with files.exclusive_lock(raced.layout.lock, "arena process 7 on here"):
+            held.set()
+            while not raced.layout.stop_request.exists():
+                release.wait(0.01)
+
+    held = threading.Event()
+    thread = threading.Thread(target=arena)
+    thread.start()
+    held.wait(5)
+    assert "race autumn is paused" in stop(raced.layout.state, None, SystemClock())
+    thread.join()
+
+
+def test_stopping_what_does_not_run_is_said_in_one_line(raced: World):
+    with pytest.raises(UserError, match="no race is running"):
+        stop(raced.layout.state, None)
+    with pytest.raises(UserError, match="race autumn is not running"):
+        stop(raced.layout.state, "autumn")

@@ -1,0 +1,71 @@
+"""The main job on real prices, from a local mirror of the archive: set-up to report, with a kill in the middle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Checkout  # type: ignore[import-not-found]
+
+from autoquant import process
+
+BUDGET = 5
+
+
+def wait_for_attempts(checkout: Checkout, race: str, count: int) -> dict[str, Any]:
+    """Status of the race once `count` attempts are closed."""
+    for _ in range(600):
+        time.sleep(0.5)
+        if not (checkout.root / "state" / "races" / race / "ledger.jsonl").exists():
+            continue
+        status: dict[str, Any] = checkout.answer("arena.py", "status", "--race", race)
+        if sum(racer["attempts"] for racer in status["competitors"]) >= count:
+            return status
+    raise AssertionError("the race made no progress")
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+def test_the_main_job_runs_on_the_mirror(checkout: Checkout, served_mirror: str, tmp_path: Path) -> None:
+    """INV-11, INV-15: killed in the middle, every attempt is there once, and the lockbox opens once."""
+    summary = checkout.answer("setup_data.py", "--base-url", served_mirror)
+    assert 20 == summary["contracts"]
+    checkout.run("setup_data.py", "--verify")
+    floor = checkout.answer("evaluate.py", "--calibrate")
+    assert 0.1 <= floor["seed_score"] <= 0.6
+    assert 0.25 <= floor["value"] <= 0.4
+    assert "No race can start" not in checkout.run("arena.py", "doctor")
+
+    names = "random,hillclimb"
+    start = ["arena.py", "start", "--competitors", names, "--max-experiments", str(BUDGET), "--race", "mirror"]
+    assert "allow-source" in checkout.refusal(*start)
+    allowed = [*start, "--allow-source", served_mirror]
+    arena = checkout.start(*allowed)
+    wait_for_attempts(checkout, "mirror", 2)
+    assert "mirror" in checkout.refusal(*allowed)  # a second arena on the same race
+    os.kill(arena.pid, signal.SIGKILL)
+    arena.communicate()
+    checkout.run(*allowed)
+
+    status = checkout.answer("arena.py", "status")
+    assert {"random": BUDGET, "hillclimb": BUDGET} == {r["name"]: r["attempts"] for r in status["competitors"]}
+    ledger = (checkout.root / "state" / "races" / "mirror" / "ledger.jsonl").read_text().splitlines()
+    kinds = Counter(line.split('"kind":"', 1)[1].split('"', 1)[0] for line in ledger if '"kind":"attempt' in line)
+    assert 2 * BUDGET == kinds["attempt_opened"] == kinds["attempt_closed"]
+
+    checkout.run("arena.py", "lockbox", "--yes")
+    assert "opens once" in checkout.refusal("arena.py", "lockbox", "--yes")
+    extension = ["--competitors", "hillclimb-2", "--max-experiments", "1", "--allow-source", served_mirror]
+    checkout.run("arena.py", "start", *extension)
+    assert "hillclimb-2" in checkout.refusal("arena.py", "start", "--race", "mirror", *extension)
+    page = tmp_path / "page.html"
+    checkout.run("arena.py", "report", "--out", str(page))
+    text = page.read_text()
+    assert "hillclimb-2" in text
+    assert served_mirror in text  # the source is on the page, in words
+    assert [] == process.marked("mirror")

@@ -1,0 +1,35 @@
+"""The smoke test of the specification, command by command, on a fresh checkout without market history."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Checkout  # type: ignore[import-not-found]
+
+
+@pytest.mark.slow
+def test_the_smoke_test_runs_as_written(checkout: Checkout) -> None:
+    checkout.run("setup_data.py", "--synthetic", "--force")
+    assert "noise floor" in checkout.run("evaluate.py", "--calibrate", "--samples", "40")
+    assert "warning" in checkout.run("arena.py", "doctor", "--skip-harnesses")
+    assert "score" in checkout.run("run.py")
+    checkout.run("dashboard.py", "--out", "docs/index.html")
+    page = (checkout.root / "docs" / "index.html").read_text()
+    assert "synthetic" in page.lower()
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    rows = (checkout.root / "results.tsv").read_text().splitlines()
+    assert 2 == len(rows)
+
+
+def test_before_set_up_every_command_says_what_to_do(checkout: Checkout) -> None:
+    for command in (["evaluate.py"], ["run.py"], ["arena.py", "start", "--competitors", "random"]):
+        assert "setup_data.py" in checkout.refusal(*command)
+
+
+@pytest.mark.slow
+def test_a_real_race_refuses_synthetic_data_whatever_is_allowed(checkout: Checkout) -> None:
+    """INV-16."""
+    checkout.run("setup_data.py", "--synthetic", "--force")
+    checkout.run("evaluate.py", "--calibrate", "--samples", "10")
+    start = ["arena.py", "start", "--competitors", "random"]
+    assert "synthetic" in checkout.refusal(*start)
+    assert "synthetic" in checkout.refusal(*start, "--allow-source", "synthetic")

@@ -1,0 +1,89 @@
+"""Records survive JSON, and nothing that is not a record gets in."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoquant import codec
+from autoquant.errors import AutoQuantError, ConfigError
+
+
+class Colour(enum.StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass(frozen=True)
+class Inner:
+    count: int
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class Outer:
+    name: str
+    colour: Colour
+    parts: tuple[Inner, ...] = ()
+    limits: dict[str, float] | None = None
+    pair: tuple[int, str] = (1, "a")
+    on: bool = False
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+inner = st.builds(Inner, st.integers(), st.none() | finite)
+outer = st.builds(
+    Outer,
+    st.text(),
+    st.sampled_from(Colour),
+    st.lists(inner).map(tuple),
+    st.none() | st.dictionaries(st.text(), finite),
+    st.tuples(st.integers(), st.text()),
+    st.booleans(),
+)
+
+
+@given(outer)
+def test_a_record_comes_back_equal(record: Outer) -> None:
+    assert record == codec.loads(Outer, codec.dumps(record))
+
+
+@given(outer)
+def test_the_text_is_canonical(record: Outer) -> None:
+    text = codec.dumps(record)
+    assert text == codec.dumps(codec.loads(Outer, text))
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
+def test_a_number_that_is_not_finite_is_refused_when_written(bad: float) -> None:
+    with pytest.raises(AutoQuantError, match="JSON cannot carry"):
+        codec.dumps(Inner(1, bad))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"count": 1, "extra": 2}', "file: unknown key 'extra'"),
+        ("{}", "file: key 'count' is missing"),
+        ('{"count": true}', "file.count: expected a whole number, got True"),
+        ('{"count": 1.5}', "file.count: expected a whole number, got 1.5"),
+        ('{"count": 1, "share": NaN}', "file: not valid JSON"),
+        ('{"count": 1, "share": 1e999}', "file.share: expected a finite number"),
+        ('{"count": 1, "share": "x"}', "file.share: expected a number, got 'x'"),
+        ("[]", r"file: expected an object, got \[\]"),
+        ("{", "file: not valid JSON"),
+        ("[" * 100_000, "file: not valid JSON"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_the_name_of_its_field(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        codec.loads(Inner, text, "file")
+
+
+def test_an_unknown_word_of_an_enumeration_names_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match="'green' is not one of red, blue"):
+        codec.decode(Outer, {"name": "x", "colour": "green"})

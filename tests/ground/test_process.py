@@ -1,0 +1,63 @@
+"""Whole trees end, deaf or re-parented as they may be."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from autoquant import process
+
+DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+ORPHANER = (
+    "import subprocess, sys, os\n"
+    "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], start_new_session=True)\n"
+    "print(child.pid, flush=True)\n"
+)
+
+
+def start(code: str, **environment: str) -> subprocess.Popen[bytes]:
+    env = {**os.environ, **environment}
+    return process.spawn([sys.executable, "-c", code], cwd=Path.cwd(), env=env, stdout=subprocess.PIPE)
+
+
+def gone(pid: int) -> bool:
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_program_deaf_to_the_polite_signal_is_killed() -> None:
+    child = start(DEAF)
+    assert child.stdout is not None
+    child.stdout.readline()
+    assert process.end_tree(child.pid, grace_seconds=0.2) == 1
+    assert child.wait(5) == -9
+    child.stdout.close()
+
+
+def test_a_grandchild_in_its_own_session_is_found_by_its_mark() -> None:
+    child = start(ORPHANER, AUTOQUANT_RUN="mark-of-this-test")
+    assert child.stdout is not None
+    grandchild = int(child.stdout.readline())
+    child.wait(5)
+    assert [grandchild] == [p.pid for p in process.marked("mark-of-this-test")]
+    process.end_tree(child.pid, run_id="mark-of-this-test", grace_seconds=0.2)
+    assert gone(grandchild)
+    child.stdout.close()
+
+
+def test_a_short_program_past_its_time_is_ended() -> None:
+    begun = time.monotonic()
+    with pytest.raises(TimeoutError, match="did not end"):
+        process.run([sys.executable, "-c", "import time; time.sleep(60)"], cwd=Path.cwd(), timeout_seconds=0.3)
+    assert time.monotonic() - begun < 30
+
+
+def test_a_program_gets_only_the_environment_it_is_given() -> None:
+    done = process.run([sys.executable, "-c", "import os; print(sorted(os.environ))"], cwd=Path.cwd(), env={"A": "1"})
+    assert b"'A'" in done.stdout
+    assert b"HOME" not in done.stdout

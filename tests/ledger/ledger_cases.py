@@ -1,0 +1,100 @@
+"""Record bodies and a small race, shared by the ledger's tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autoquant.ledger import records as r
+from autoquant.ledger.ledger import Ledger
+
+UTC = "2026-11-30T12:00:00Z"
+
+
+def created(**changes: object) -> r.RaceCreated:
+    fields: dict[str, object] = {
+        "race": "autumn",
+        "kind": "race",
+        "protocol": "aa" * 32,
+        "protected": {"run.py": "bb" * 32},
+        "code": "cc" * 32,
+        "data": r.DataPin("binance-archive", "01" * 32, "02" * 32, "03" * 32),
+        "noise_floor": 0.312,
+        "noise_floor_samples": 1000,
+        "noise_floor_digest": "04" * 32,
+        "secret_digest": "05" * 32,
+        "seed_strategy": "06" * 32,
+        "budget": 3,
+        "allow_source": None,
+        "isolation": "sealed",
+    }
+    return r.RaceCreated(**(fields | changes))  # type: ignore[arg-type]
+
+
+def joined(name: str = "random", budget: int = 3, extension: bool = False) -> r.CompetitorJoined:
+    return r.CompetitorJoined(name, "control", None, None, "#888888", budget, seed=7, extension=extension)
+
+
+def opened(attempt: int, name: str = "random", parent: int = 0, description: str = "an idea") -> r.AttemptOpened:
+    return r.AttemptOpened(name, attempt, f"request-{attempt}", f"{attempt:064x}", description, parent)
+
+
+def closed(attempt: int, status: str = "discard", name: str = "random", score: float | None = 0.5) -> r.AttemptClosed:
+    decision = r.DecisionSummary(
+        reason="search asks for more",
+        delta=None if score is None else score - 0.4,
+        folds_better=None if score is None else 3,
+        slots=("best",) if status == "archive" else (),
+        champion=0,
+        working=0,
+        archive={"best": 0, "stable": 0, "cost_robust": 0, "distinct": None},
+        drawdown=0.123456,
+        turnover=31.5,
+        trades=412,
+        timings={"total": 1.5},
+    )
+    return r.AttemptClosed(name, attempt, status, score, score, "0a" * 32, "0b" * 32, decision)
+
+
+def whole_race() -> list[r.RecordBody]:
+    """One competitor's race from creation to a closed lockbox, and an extension."""
+    entries = (r.LockboxEntry("seed", None, 0, "06" * 32), r.LockboxEntry("random", "random", 2, f"{2:064x}"))
+    return [
+        created(),
+        r.SeedScored("0c" * 32, 0.4),
+        joined(),
+        r.ArenaStarted(4711, "host"),
+        r.SessionStarted("random", 1),
+        opened(1),
+        r.EvaluationStarted("random", 1, 1),
+        r.EvaluationStarted("random", 1, 2),
+        closed(1),
+        r.AttemptCommitted("random", 1, "c0" * 20),
+        r.FaultSeen("random", None, "RateLimited", "429 twice"),
+        opened(2),
+        r.EvaluationStarted("random", 2, 1),
+        closed(2, "keep", score=0.9),
+        r.AttemptCommitted("random", 2, "c1" * 20),
+        opened(3, parent=2),
+        r.ViolationFound("random", 3, "run.py", "bb" * 32, "ff" * 32),
+        closed(3, "violation", score=None),
+        r.SessionEnded("random", 1, "exit", 0, 12.5),
+        r.CompetitorEnded("random", "done"),
+        r.IncidentSeen("somebody touched a file of nobody"),
+        r.LockboxReserved(entries),
+        r.LockboxFetched({"archives": 240, "changed": []}, accept_changed=False),
+        r.LockboxScored("seed", "0d" * 32, 0.2, "insufficient evidence", 0.6),
+        r.LockboxScored("random", "0e" * 32, None, "rejected", None),
+        r.LockboxClosed(),
+        joined("late", budget=1, extension=True),
+        opened(1, "late"),
+        closed(1, "timeout", "late", None),
+        r.CompetitorEnded("late", "done"),
+        r.ArenaStopped("all terminal"),
+    ]
+
+
+def write(path: Path, bodies: list[r.RecordBody]) -> Ledger:
+    ledger = Ledger.open(path)
+    for body in bodies:
+        ledger.append(body, UTC)
+    return ledger

@@ -1,0 +1,158 @@
+"""Records to a race, and the rules that make them one."""
+
+from __future__ import annotations
+
+import pytest
+from ledger_cases import UTC, closed, created, joined, opened, whole_race
+
+from autoquant.errors import LedgerError
+from autoquant.ledger import records as r
+from autoquant.ledger.lines import seal
+from autoquant.ledger.replay import Replayer, replay
+from autoquant.ledger.views import RaceView
+
+
+def told(bodies: list[r.RecordBody], utcs: list[str] | None = None) -> RaceView:
+    records, head = [], r.GENESIS
+    for seq, body in enumerate(bodies, start=1):
+        record, _ = seal(body, seq=seq, utc=utcs[seq - 1] if utcs else UTC, previous=head)
+        records.append(record)
+        head = record.digest
+    return replay(records, "autumn")
+
+
+START: list[r.RecordBody] = [created(), joined()]
+OVER: list[r.RecordBody] = [*START, r.CompetitorEnded("random", "done")]
+ENTRY = r.LockboxEntry("seed", None, 0, "06" * 32)
+RESERVED: list[r.RecordBody] = [*OVER, r.LockboxReserved((ENTRY,))]
+FETCHED: list[r.RecordBody] = [*RESERVED, r.LockboxFetched({}, False)]
+VERDICT = r.LockboxScored("seed", "0d" * 32, 0.2, "rejected", 0.1)
+
+
+def test_a_whole_race_adds_up() -> None:
+    view = told(whole_race())
+    random, late = view.competitors["random"], view.competitors["late"]
+    assert ("autumn", 0.4, True) == (view.created.race, view.seed.score if view.seed else None, view.is_terminal)
+    assert ["discard", "keep", "violation"] == [attempt.status for attempt in random.attempts]
+    assert [2, 1, 0] == [attempt.tries for attempt in random.attempts]
+    assert ["c0" * 20, "c1" * 20, None] == [attempt.commit for attempt in random.attempts]
+    assert (2, 2, 0) == (random.champion, random.working, random.left)
+    assert ("done", 1, 1) == (random.ended, len(random.faults), len(random.violations))
+    assert (0, 12.5) == (random.sessions[0].exit_code, random.sessions[0].seconds)
+    assert (0, True) == (late.champion, late.joined.extension)
+    assert view.lockbox.is_closed
+    assert () == view.lockbox.pending
+    assert ["seed", "random"] == list(view.lockbox.scores or {})
+    assert ("all terminal", 1, 1) == (view.stopped, len(view.incidents), len(view.starts))
+
+
+def test_an_open_attempt_is_charged_and_has_no_verdict() -> None:
+    racer = told([*START, opened(1), r.EvaluationStarted("random", 1, 1)]).competitors["random"]
+    assert racer.open_attempt is not None
+    assert (1, 1, 2, ()) == (racer.open_attempt.attempt, racer.open_attempt.tries, racer.left, racer.closed)
+    assert {"best": 0, "stable": 0, "cost_robust": 0, "distinct": None} == racer.archive
+
+
+def test_search_moves_the_working_parent_and_not_the_champion() -> None:
+    racer = told([*START, opened(1), closed(1, "search"), opened(2), closed(2, "archive")]).competitors["random"]
+    assert (0, 1) == (racer.champion, racer.working)
+
+
+def test_a_clock_that_jumps_back_changes_nothing() -> None:
+    bodies: list[r.RecordBody] = [*START, opened(1), closed(1)]
+    view = told(bodies, [UTC, UTC, "2026-11-30T12:00:00Z", "2019-01-01T00:00:00Z"])
+    assert "2019-01-01T00:00:00Z" == view.competitors["random"].attempts[0].closed_utc
+
+
+def test_evidence_about_a_competitor_that_ended_is_still_taken() -> None:
+    view = told(
+        [*OVER, r.ViolationFound("random", None, "run.py", "", ""), r.FaultSeen("random", None, "Disk", "full")]
+    )
+    assert (1, 1) == (len(view.competitors["random"].violations), len(view.competitors["random"].faults))
+
+
+def test_a_session_may_end_after_its_competitor_did() -> None:
+    end = r.SessionEnded("random", 1, "budget used", -15, 3.0)
+    view = told([*START, r.SessionStarted("random", 1), r.CompetitorEnded("random", "done"), end])
+    assert "budget used" == view.competitors["random"].sessions[0].reason
+
+
+@pytest.mark.parametrize(
+    ("before", "record", "rule"),
+    [
+        ([], joined(), "the first record must create the race"),
+        ([created()], created(), "created before"),
+        ([created(), r.SeedScored("0c", 0.4)], r.SeedScored("0c", 0.4), "seed was scored before"),
+        (START, joined(), "'random' joined before"),
+        ([created()], joined(budget=0), "'random' has no attempts"),
+        (START, joined("early", extension=True), "only after the lockbox was reserved"),
+        (RESERVED, joined("late"), "only an extension joins after"),
+        (START, opened(1, "nobody"), "'nobody' never joined"),
+        (START, opened(2), "attempt 2 where 1 is next"),
+        (START, opened(0), "attempt 0 where 1 is next"),
+        ([*START, opened(1)], opened(2), "attempt 2 opened while 1 is open"),
+        ([*START, opened(1)], opened(1), "attempt 1 opened while 1 is open"),
+        ([*START, opened(1), closed(1)], opened(1), "attempt 1 where 2 is next"),
+        ([created(), joined(budget=1), opened(1), closed(1)], opened(2), "budget of 1 is used up"),
+        (START, opened(1, parent=1), "attempt 1 from parent 1"),
+        (START, closed(1), "attempt 1 of 'random' is not open"),
+        ([*START, opened(1), closed(1)], closed(1), "attempt 1 of 'random' is not open"),
+        ([*START, opened(1)], closed(2), "attempt 2 of 'random' is not open"),
+        ([*START, opened(1)], closed(1, "brilliant"), "status 'brilliant' does not exist"),
+        (START, r.EvaluationStarted("random", 1, 1), "is not open"),
+        ([*START, opened(1)], r.EvaluationStarted("random", 1, 2), "try 2 where 1 is next"),
+        ([*START, opened(1)], r.AttemptCommitted("random", 1, "c0"), "committed before it is closed"),
+        (START, r.AttemptCommitted("random", 1, "c0"), "never opened"),
+        (
+            [*START, opened(1), closed(1), r.AttemptCommitted("random", 1, "c0")],
+            r.AttemptCommitted("random", 1, "c0"),
+            "committed before",
+        ),
+        ([*START, opened(1)], r.CompetitorEnded("random", "done"), "ended while attempt 1 is open"),
+        (OVER, r.CompetitorEnded("random", "done"), "ended before (done)"),
+        (OVER, opened(1), "ended before (done)"),
+        (OVER, r.SessionStarted("random", 1), "ended before (done)"),
+        (START, r.SessionStarted("random", 2), "session 2 where 1 is next"),
+        (START, r.SessionEnded("random", 1, "exit", 0, 1.0), "session 1 was never started"),
+        (START, r.FaultSeen("nobody", None, "x", "y"), "'nobody' never joined"),
+        (START, r.LockboxReserved((ENTRY,)), "reserved while random may go on"),
+        (OVER, r.LockboxReserved(()), "empty or names an entry twice"),
+        (OVER, r.LockboxReserved((ENTRY, ENTRY)), "empty or names an entry twice"),
+        (RESERVED, r.LockboxReserved((ENTRY,)), "reserved before"),
+        (OVER, r.LockboxFetched({}, False), "fetched before its set is reserved"),
+        (FETCHED, r.LockboxFetched({}, False), "fetched before"),
+        (RESERVED, VERDICT, "before it was fetched"),
+        (FETCHED, r.LockboxScored("random", "0d", 0.2, "rejected", 0.1), "'random' is not in the reserved set"),
+        ([*FETCHED, VERDICT], VERDICT, "'seed' has its verdict already"),
+        (OVER, r.LockboxClosed(), "closed before it was reserved"),
+        (FETCHED, r.LockboxClosed(), "without a verdict on seed"),
+        ([*FETCHED, VERDICT, r.LockboxClosed()], r.LockboxClosed(), "closed before"),
+    ],
+)
+def test_a_record_out_of_turn_is_refused_with_its_place_and_rule(
+    before: list[r.RecordBody], record: r.RecordBody, rule: str
+) -> None:
+    with pytest.raises(LedgerError) as caught:
+        told([*before, record])
+    assert f"autumn:{len(before) + 1}: " in caught.value.message
+    assert rule in caught.value.message
+
+
+def test_a_refused_record_leaves_the_race_as_it_was() -> None:
+    replayer, head = Replayer(), r.GENESIS
+    for seq, body in enumerate([*START, opened(1)], start=1):
+        record, _ = seal(body, seq=seq, utc=UTC, previous=head)
+        replayer.apply(record)
+        head = record.digest
+    before = replayer.view()
+    for body in (opened(2), closed(3), joined(), created(), r.CompetitorEnded("random", "done"), r.LockboxClosed()):
+        record, _ = seal(body, seq=4, utc=UTC, previous=head)
+        for attempt in (replayer.check, replayer.apply):
+            with pytest.raises(LedgerError):
+                attempt(record)
+    assert before == replayer.view()
+
+
+def test_no_record_is_no_race() -> None:
+    with pytest.raises(LedgerError, match="no record, so no race"):
+        replay([])

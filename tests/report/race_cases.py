@@ -1,0 +1,207 @@
+"""Real races for the report's tests: ledgers from the ledger room, evaluations from the codec, digests that hold."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from autoquant import codec, files
+from autoquant.arena.layout import RaceLayout
+from autoquant.ledger import records as r
+from autoquant.ledger.ledger import Ledger
+from autoquant.oracle.records import Digests, Evaluation, Fault, FoldScore, GateResult, Outcome
+from autoquant.protocol import PROTOCOL
+
+SEED_FOLDS = (0.9, -0.2, 0.7, 0.1, 0.6, 0.3)
+DIGEST = "ab" * 32
+
+
+def score_of(sharpes: tuple[float, ...]) -> float:
+    """Mean minus half the population standard deviation."""
+    return float(np.mean(sharpes) - 0.5 * np.std(sharpes))
+
+
+def evaluation(
+    sharpes: tuple[float, ...] = (),
+    *,
+    failed: GateResult | None = None,
+    fault: Fault | None = None,
+    daily: tuple[tuple[float, ...], ...] = (),
+) -> Evaluation:
+    """An oracle's answer with the given fold Sharpe ratios, or a fault."""
+    folds = tuple(
+        FoldScore("2023-01-22T00:00:00Z", "2023-05-24T00:00:00Z", s, 0.1, 31.0, 40, 0.8, 0.2, s * 0.06, 0.01, 0.01,
+                  0.002, -0.003, s * 0.06 + 0.025, False)
+        for s in sharpes
+    )  # fmt: skip
+    outcome = Outcome.CRASH if fault else Outcome.GATE if failed else Outcome.SCORED
+    return Evaluation(
+        outcome=outcome,
+        digests=Digests(PROTOCOL.digest, DIGEST, DIGEST, DIGEST),
+        score=score_of(sharpes) if sharpes else None,
+        folds=folds,
+        gates=(GateResult("drawdown", True, 0.12, 0.25, 0.13), *((failed,) if failed else ())),
+        max_drawdown=0.12 if sharpes else None,
+        daily_returns=daily,
+        fault=fault,
+    )
+
+
+@dataclass
+class RaceCase:
+    """A race being written below `state`."""
+
+    state: Path
+    name: str = "autumn"
+    source: str = "binance-archive"
+    kind: str = "race"
+    samples: int = 1000
+    floor: float = 0.312
+    seeded: bool = True
+    created: str = "2026-11-01T08:00:00Z"
+    ledger: Ledger = field(init=False)
+    layout: RaceLayout = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.layout = RaceLayout(self.state, self.name)
+        self.layout.root.mkdir(parents=True)
+        self.ledger = Ledger.open(self.layout.ledger)
+        self._now = dt.datetime.fromisoformat(self.created)
+        self._folds: dict[tuple[str, int], tuple[float, ...]] = {}
+        self._counts: dict[str, int] = {}
+        self._working: dict[str, int] = {}
+        pin = r.DataPin(self.source, "11" * 32, "22" * 32, "33" * 32)
+        self.add(
+            r.RaceCreated(
+                race=self.name,
+                kind=self.kind,
+                protocol=PROTOCOL.digest,
+                protected={"run.py": DIGEST, "evaluate.py": DIGEST},
+                code="44" * 32,
+                data=pin,
+                noise_floor=self.floor,
+                noise_floor_samples=self.samples,
+                noise_floor_digest="55" * 32,
+                secret_digest="66" * 32,
+                seed_strategy="77" * 32,
+                budget=PROTOCOL.budget,
+                allow_source=None,
+                isolation="tamper-evident",
+            )
+        )
+        if self.seeded:
+            digest = self.store(self.layout.evaluation("seed", 0), evaluation(SEED_FOLDS))
+            self.add(r.SeedScored(digest, score_of(SEED_FOLDS)))
+
+    def add(self, body: r.RecordBody) -> None:
+        """Append a record a minute later."""
+        self._now += dt.timedelta(minutes=1)
+        self.ledger.append(body, self._now.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+    def store(self, path: Path, answer: Evaluation) -> str:
+        """Write an evaluation; its digest."""
+        data = codec.dumps(answer).encode()
+        files.atomic_write(path, data)
+        return files.sha256_bytes(data)
+
+    def join(self, name: str, harness: str = "command", *, colour: str = "#1D9BF0", budget: int = 50,
+             extension: bool = False, model: str | None = "gpt-5.6-sol") -> None:  # fmt: skip
+        """A competitor joins."""
+        self._counts[name] = 0
+        self._working[name] = 0
+        self._folds[name, 0] = SEED_FOLDS
+        self.add(r.CompetitorJoined(name, harness, model, "high", colour, budget, extension=extension))
+
+    def attempt(
+        self,
+        name: str,
+        status: str,
+        sharpes: tuple[float, ...] = (),
+        *,
+        description: str = "rank by funding-adjusted momentum",
+        failed: GateResult | None = None,
+        fault: Fault | None = None,
+        store: bool = True,
+    ) -> None:
+        """One attempt, opened and closed."""
+        self._counts[name] += 1
+        number, parent = self._counts[name], self._working[name]
+        answer = evaluation(sharpes, failed=failed, fault=fault)
+        base = self._folds[name, parent]
+        self.add(r.AttemptOpened(name, number, f"r{number}", f"{number:064x}", description, parent))
+        path = self.layout.evaluation(name, number)
+        digest = self.store(path, answer) if store else None
+        delta = answer.score - score_of(base) if answer.score is not None else None
+        better = sum(bool(a > b) for a, b in zip(sharpes, base, strict=True)) if sharpes else None
+        decision = r.DecisionSummary(
+            delta=delta, folds_better=better, drawdown=answer.max_drawdown, turnover=31.4 if sharpes else None,
+            trades=240 if sharpes else None, gate=failed.name if failed else None,
+            beyond_error=True if status == "keep" else None,
+        )  # fmt: skip
+        double = answer.score - 0.21 if answer.score is not None else None
+        self.add(r.AttemptClosed(name, number, status, answer.score, double, digest, None, decision))
+        self._folds[name, number] = sharpes
+        if status in ("keep", "search"):
+            self._working[name] = number
+        if status in ("keep", "search", "archive"):
+            self.add(r.AttemptCommitted(name, number, f"{number:040x}"))
+
+    def end(self, *names: str, reason: str = "done") -> None:
+        """Competitors end."""
+        for name in names:
+            self.add(r.CompetitorEnded(name, reason))
+
+    def open_lockbox(self, entries: dict[str, tuple[str | None, int, str, float]], days: int = 365) -> None:
+        """Judge the reserved set: entry name to competitor, attempt, verdict, daily drift."""
+        reserved = tuple(r.LockboxEntry(name, c, n, f"{n:064x}") for name, (c, n, _, _) in entries.items())
+        self.add(r.LockboxReserved(reserved))
+        self.add(r.LockboxFetched({"archives": 12}, accept_changed=False))
+        for place, (name, (_, _, verdict, drift)) in enumerate(entries.items()):
+            noise = np.random.Generator(np.random.PCG64(place)).normal(0, 0.012, days)
+            daily = tuple(float(value) for value in noise - noise.mean() + drift)
+            sharpe = float(np.mean(daily) / np.std(daily, ddof=1) * np.sqrt(365))
+            digest = self.store(self.layout.lockbox_evaluation(name), evaluation((sharpe,), daily=(daily,)))
+            self.add(r.LockboxScored(name, digest, sharpe, verdict, 0.5 + 0.45 * np.tanh(sharpe)))
+        self.add(r.LockboxClosed())
+
+
+def shifted(folds: tuple[float, ...], step: float) -> tuple[float, ...]:
+    """Every fold moved by `step`."""
+    return tuple(value + step for value in folds)
+
+
+def searched(case: RaceCase, name: str, attempts: int, seed: int, gain: float = 0.09) -> None:
+    """A believable run of `attempts`: mostly discards, some steps, a keep when the gain is large."""
+    draw = np.random.Generator(np.random.PCG64(seed))
+    words = ("shorter momentum window", "inverse volatility weights", "drop the newest listing", "funding tilt",
+             "volatility target 15 %", "slower rebalance, nine tranches", "trend filter on the basket")  # fmt: skip
+    champion = working = SEED_FOLDS
+    for number in range(attempts):
+        kind = draw.random()
+        text = words[int(draw.integers(len(words)))]
+        if kind < 0.05:
+            case.attempt(name, "crash", fault=Fault("ZeroDivisionError", int(draw.integers(10, 90))), description=text)
+        elif kind < 0.08:
+            case.attempt(name, "timeout", fault=Fault("LimitError"), description=text)
+        elif kind < 0.17:
+            gate = GateResult("turnover", False, 40 + 60 * float(draw.random()), 40.0, -12.0)
+            trial = tuple(float(v) for v in np.array(working) - 0.3 + draw.normal(0, 0.2, 6))
+            case.attempt(name, "gate", trial, failed=gate, description=text)
+        else:
+            trial = tuple(
+                float(v) for v in np.array(working) + draw.normal(-0.16 + gain, 0.22) + draw.normal(0, 0.16, 6)
+            )
+            delta = score_of(trial) - score_of(working)
+            better = sum(a > b for a, b in zip(trial, working, strict=True))
+            growth = score_of(trial) - score_of(champion)
+            if growth > 1.3 * case.floor and sum(a > b for a, b in zip(trial, champion, strict=True)) >= 5:
+                case.attempt(name, "keep", trial, description=text)
+                champion = working = trial
+            elif delta > 0.02 and better >= 4:
+                case.attempt(name, "search", trial, description=text)
+                working = trial
+            else:
+                case.attempt(name, "archive" if number % 9 == 4 else "discard", trial, description=text)

@@ -1,0 +1,56 @@
+"""What README and program.md tell a reader to type is what the commands take."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from autoquant import process
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+PAGES = ("README.md", "program.md", "CONTRIBUTING.md")
+LINE = re.compile(r"(?:uv run )?(?:python )?\b(arena|run|evaluate|dashboard|setup_data)\.py\b([^`\n#]*)")
+
+
+def quoted_commands() -> list[tuple[str, str, tuple[str, ...]]]:
+    found = []
+    for page in PAGES:
+        for name, rest in LINE.findall((REPOSITORY / page).read_text()):
+            try:
+                words = shlex.split(rest.strip().rstrip(".,;:)"))
+            except ValueError:
+                continue
+            if words and (words[0].startswith("-") or name == "arena"):
+                found.append((page, name, tuple(words)))
+    return sorted(set(found))
+
+
+@cache
+def help_text(*command: str) -> str:
+    done = process.run([sys.executable, *command, "--help"], cwd=REPOSITORY)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
+
+
+@pytest.mark.parametrize(("page", "name", "words"), quoted_commands())
+def test_each_option_a_page_names_is_in_that_commands_help(page: str, name: str, words: tuple[str, ...]) -> None:
+    subcommand = [words[0]] if name == "arena" and re.fullmatch(r"[a-z]+", words[0]) else []
+    text = help_text(f"{name}.py", *subcommand)
+    for option in (word.split("=")[0] for word in words if re.fullmatch(r"--?[a-z][a-z-]*", word.split("=")[0])):
+        assert re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", text), f"{page}: {name}.py has no {option}"
+
+
+def test_each_page_is_covered() -> None:
+    assert {"README.md", "program.md"} <= {page for page, _, _ in quoted_commands()}
+
+
+def test_every_file_the_readme_names_is_there() -> None:
+    text = (REPOSITORY / "README.md").read_text()
+    named = set(re.findall(r"`((?:docs|tests|bench|autoquant)/[\w./-]*)`", text))
+    assert named
+    assert [] == [name for name in named if not (REPOSITORY / name).exists() and name != "docs/index.html"]
