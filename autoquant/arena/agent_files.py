@@ -22,6 +22,9 @@ from autoquant.files import NotRegularFile
 READ_LIMIT = 64 << 20
 """Largest protected file that is read back (the TRAIN panel is about 8 MB)."""
 
+_PERSISTENCE = 200
+"""How often a folder is made anew while something keeps swapping it."""
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -67,33 +70,27 @@ class AgentFolder:
         """Put `content` at `relative` in one step, whatever stood there; missing folders are made.
 
         A file, link or pipe in the way is replaced, a folder in the way of the file is moved aside, a link or file in
-        the way of a folder too.
+        the way of a folder too, and a folder that lets nobody write.
 
         Raises
         ------
         InfrastructureFault : the disk refused.
         """
         *folders, name = PurePosixPath(relative).parts
-        try:
-            with self._folder(folders, create=True) as folder:
-                temporary = f".{name}.{os.urandom(6).hex()}.tmp"
-                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-                descriptor = os.open(temporary, flags, mode, dir_fd=folder)
-                try:
-                    try:
-                        view = memoryview(content)
-                        while view:
-                            view = view[os.write(descriptor, view) :]
-                        os.fchmod(descriptor, mode)
-                    finally:
-                        os.close(descriptor)
-                    self._rename_over(temporary, name, folder)
-                except BaseException:
-                    with contextlib.suppress(OSError):
-                        os.unlink(temporary, dir_fd=folder)
-                    raise
-        except OSError as error:
-            raise files.disk_fault(self.path / relative, error) from error
+        depth = len(folders)
+        for left in reversed(range(_PERSISTENCE)):
+            try:
+                self._write_once(folders, name, content, mode)
+            except (PermissionError, FileNotFoundError) as error:
+                if not left or depth < 0:
+                    raise files.disk_fault(self.path / relative, error) from error
+                if isinstance(error, PermissionError):
+                    self._set_folder_aside(folders[:depth])
+                    depth -= 1
+            except OSError as error:
+                raise files.disk_fault(self.path / relative, error) from error
+            else:
+                return
 
     def remove(self, relative: str) -> bool:
         """Take away whatever stands at `relative`; a folder is moved aside. False when nothing was there."""
@@ -108,6 +105,8 @@ class AgentFolder:
                     _set_aside(name, folder)
         except (FileNotFoundError, NotADirectoryError, NotRegularFile):
             return False
+        except PermissionError:
+            return any(self._set_folder_aside(folders[:depth]) for depth in range(len(folders), -1, -1))
         except OSError as error:
             raise files.disk_fault(self.path / relative, error) from error
         return True
@@ -166,6 +165,38 @@ class AgentFolder:
         except (OSError, NotRegularFile):
             return False
 
+    def _write_once(self, folders: list[str], name: str, content: bytes, mode: int) -> None:
+        with self._folder(folders, create=True) as folder:
+            temporary = f".{name}.{os.urandom(6).hex()}.tmp"
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(temporary, flags, mode, dir_fd=folder)
+            try:
+                try:
+                    view = memoryview(content)
+                    while view:
+                        view = view[os.write(descriptor, view) :]
+                    os.fchmod(descriptor, mode)
+                finally:
+                    os.close(descriptor)
+                self._rename_over(temporary, name, folder)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary, dir_fd=folder)
+                raise
+
+    def _set_folder_aside(self, folders: list[str]) -> bool:
+        """Move a folder aside that its owner closed; none named: the worktree itself. False when that failed too."""
+        *above, name = (".", *folders) if folders else (self.name,)
+        try:
+            if not folders:
+                (self.parent / name).rename(self.parent / f"{name}.{os.urandom(4).hex()}.aside")
+            else:
+                with self._folder(above, create=False) as folder:
+                    _set_aside(name, folder)
+        except OSError:
+            return False
+        return True
+
     @contextlib.contextmanager
     def _folder(self, parts: list[str] | tuple[str, ...], *, create: bool) -> Iterator[int]:
         if ".." in parts:
@@ -192,7 +223,7 @@ class AgentFolder:
 
 
 def _enter(name: str, folder: int, create: bool) -> int:
-    for _ in range(3):
+    for _ in range(_PERSISTENCE):
         try:
             return os.open(name, _FOLDER, dir_fd=folder)
         except FileNotFoundError:

@@ -16,10 +16,10 @@ from pathlib import Path
 from autoquant import files
 from autoquant.arena import protected
 from autoquant.arena.agent_files import READ_LIMIT, AgentFolder
-from autoquant.arena.layout import RaceLayout
 from autoquant.arena.plain_text import plain
 from autoquant.clock import Clock, utc_iso
 from autoquant.errors import InfrastructureFault
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.records import IncidentSeen, ViolationFound
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from autoquant.arena.layout import RaceLayout
 from autoquant.arena.roster import valid_name
 from autoquant.arena.status import race_names, read_view
 from autoquant.errors import UserError
 from autoquant.harness import Competitor
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.views import RaceView
 
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from autoquant.arena.launch import Finish, StartOptions, start
-from autoquant.arena.layout import RaceLayout
 from autoquant.arena.opening import LockboxOptions, open_lockbox_of
 from autoquant.arena.race import read_seed
 from autoquant.arena.status import read_view
 from autoquant.arena.voice import Voice
 from autoquant.clock import Clock, SystemClock
 from autoquant.errors import UserError
+from autoquant.ledger.layout import RaceLayout
 from autoquant.market.manifest import SYNTHETIC, load_manifest, manifest_path
 from autoquant.market.synthetic_setup import make_synthetic
 from autoquant.oracle.command import calibrate_data

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from autoquant import codec, files
-from autoquant.arena.layout import RaceLayout
 from autoquant.arena.standing import Standing, commit_facts
 from autoquant.arena.worktrees import Worktrees
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.records import AttemptClosed, DecisionSummary
 from autoquant.ledger.views import AttemptView
 from autoquant.oracle.records import Confirmation, Digests, Evaluation, Fault, Judgement, Outcome, Timings

@@ -17,7 +17,6 @@ from autoquant import files, process
 from autoquant.arena import race
 from autoquant.arena.choice import Choice, choose_race
 from autoquant.arena.display import display
-from autoquant.arena.layout import RaceLayout
 from autoquant.arena.referee import RaceFacts, Referee
 from autoquant.arena.roster import choose, load_roster
 from autoquant.arena.session import run_mark
@@ -28,6 +27,7 @@ from autoquant.arena.voice import Voice
 from autoquant.clock import Clock, SystemClock, utc_iso
 from autoquant.errors import DataError, UserError
 from autoquant.harness import Competitor, harness_of
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import RaceView
 from autoquant.market.store import load_panel

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from autoquant import codec, files
-from autoquant.arena.layout import RaceLayout
 from autoquant.arena.race import SEED
 from autoquant.arena.standing import stored_strategy
 from autoquant.clock import Clock, utc_iso
 from autoquant.errors import LedgerError, UserError
 from autoquant.ledger import records as r
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import RaceView
 from autoquant.oracle.gates import lockbox_verdict

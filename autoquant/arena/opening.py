@@ -9,12 +9,12 @@ from pathlib import Path
 from autoquant import files
 from autoquant.arena import race
 from autoquant.arena.launch import holder_words
-from autoquant.arena.layout import RaceLayout
 from autoquant.arena.lockbox import Opening, open_once, require_openable, warning
 from autoquant.arena.status import find_race, lockbox_lines, status_of
 from autoquant.arena.voice import Voice
 from autoquant.clock import Clock, SystemClock
 from autoquant.errors import UserError
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.records import LockboxEntry
 from autoquant.ledger.views import RaceView

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from autoquant import codec, files
 from autoquant.arena import protected
-from autoquant.arena.layout import RaceLayout
 from autoquant.clock import Clock, utc_iso
 from autoquant.errors import DataError, LedgerError, UserError
 from autoquant.harness import Competitor
 from autoquant.ledger import records as r
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import RaceView
 from autoquant.market.manifest import Manifest, data_directory, load_manifest, quick_check

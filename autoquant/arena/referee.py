@@ -18,7 +18,6 @@ from autoquant.arena.agent_files import AgentFolder
 from autoquant.arena.audit import Auditor, Expected
 from autoquant.arena.heartbeat import Heart
 from autoquant.arena.judging import Judge, Verdict, judge_attempt, read_score, store_verdict, unevaluated, violated
-from autoquant.arena.layout import RaceLayout
 from autoquant.arena.mailbox import DESCRIPTION_LIMIT, RefereeMailbox, Refused, Reply, ReplyKind, Request, RequestKind
 from autoquant.arena.marker import Marker
 from autoquant.arena.plain_text import plain
@@ -27,6 +26,7 @@ from autoquant.arena.worktrees import STRATEGY, Worktrees
 from autoquant.clock import Clock, utc_iso
 from autoquant.errors import EvaluationCut, ImportGateError, InfrastructureFault
 from autoquant.files import NotRegularFile
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.records import (
     AttemptCommitted,
@@ -198,7 +198,7 @@ class Referee:
             message = f"strategy.py is missing; it is back at {_named(standing.racer.working)}. Nothing was charged"
             self._reply(competitor, request, ReplyKind.REFUSED, message)
             return
-        except NotRegularFile:
+        except (OSError, NotRegularFile):
             source = b""
         digest = files.sha256_bytes(source)
         if source and not changed:

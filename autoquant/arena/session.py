@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import IO
 
 from autoquant import files, process
-from autoquant.arena.layout import RaceLayout
 from autoquant.clock import Clock
 from autoquant.errors import HarnessFault
 from autoquant.harness import Competitor, SessionPlan
+from autoquant.ledger.layout import RaceLayout
 
 LOG_BYTES = 16 << 20
 PASSED_ON = (

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autoquant import codec, files
-from autoquant.arena.layout import RaceLayout
 from autoquant.arena.worktrees import Accepted
 from autoquant.errors import EvaluationCut, LedgerError
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.views import AttemptView, CompetitorView, RaceView
 from autoquant.oracle.records import Evaluation
 from autoquant.ratchet.state import Archive, RatchetState, Trial

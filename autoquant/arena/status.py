@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autoquant.arena.layout import RaceLayout
 from autoquant.errors import UserError
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import read_records
 from autoquant.ledger.replay import replay
 from autoquant.ledger.views import AttemptView, CompetitorView, RaceView
@@ -35,6 +35,8 @@ class Last:
     score: float | None
     delta: float | None
     folds_better: int | None
+    gate: str | None = None
+    """Which gate it fell at."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +230,7 @@ def _last(attempt: AttemptView) -> Last:
         score=attempt.score,
         delta=decision.delta if decision else None,
         folds_better=decision.folds_better if decision else None,
+        gate=decision.gate if decision else None,
     )
 
 
@@ -247,14 +250,14 @@ def _verdicts(view: RaceView) -> tuple[VerdictStatus, ...] | None:
 
 
 def attempt_text(last: Last | None) -> str:
-    """`#17 search  +0.09 5/6`; a dash before the first verdict.
+    """`#17 search +0.09 5/6`; a dash before the first verdict.
 
     >>> attempt_text(Last(17, "search", 0.7, 0.091, 5))
     '#17 search +0.09 5/6'
     """
     if last is None:
         return "–"
-    parts = [f"#{last.attempt}", last.status]
+    parts = [f"#{last.attempt}", f"{last.status} ({last.gate})" if last.gate else last.status]
     if last.delta is not None:
         parts.append(signed(last.delta))
     if last.folds_better is not None:

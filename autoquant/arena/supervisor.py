@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Protocol
 
 from autoquant import files, process
-from autoquant.arena.layout import RaceLayout
 from autoquant.arena.session import Session, home_of, run_mark
 from autoquant.clock import Clock, utc_iso
 from autoquant.errors import AutoQuantError, HarnessFault
 from autoquant.harness import Competitor, SessionRequest, harness_of
 from autoquant.ledger import records as r
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import CompetitorView, RaceView
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from autoquant import codec
 from autoquant.arena.display import display
-from autoquant.arena.layout import RaceLayout
 from autoquant.arena.status import race_status
 from autoquant.arena.voice import Voice
 from autoquant.clock import Clock, SystemClock
+from autoquant.ledger.layout import RaceLayout
 
 
 def watch(layout: RaceLayout, voice: Voice, *, as_json: bool, clock: Clock | None = None, seconds: float = 1.0) -> None:

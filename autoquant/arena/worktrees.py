@@ -21,9 +21,9 @@ from autoquant import files
 from autoquant.arena import closure, market_copy, protected
 from autoquant.arena.agent_files import AgentFolder
 from autoquant.arena.gitplumbing import BareRepository, GitFault, Objects, encode_commit
-from autoquant.arena.layout import RaceLayout
 from autoquant.arena.marker import MARKER, Marker, render_marker
 from autoquant.errors import InfrastructureFault, UserError
+from autoquant.ledger.layout import RaceLayout
 
 STRATEGY = "strategy.py"
 COMMANDS = ("run.py", "evaluate.py")

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autoquant import codec, files
-from autoquant.arena.layout import RaceLayout
 from autoquant.errors import ConfigError, UserError
 from autoquant.ledger import records as r
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import read_records
 from autoquant.ledger.replay import replay
 from autoquant.ledger.views import AttemptView, CompetitorView, RaceView

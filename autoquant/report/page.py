@@ -18,7 +18,7 @@ import jinja2
 from markupsafe import Markup
 
 from autoquant import files
-from autoquant.arena.layout import RaceLayout
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.records import STATUSES
 from autoquant.protocol import PROTOCOL
 from autoquant.report import charts, figures, findings, frames, glyphs, journal, sealed, sources, text

@@ -26,7 +26,7 @@ from typing import NoReturn, Self
 import numpy as np
 import psutil
 
-from autoquant.errors import AgentFault, CrashError, InfrastructureFault, LimitError, OutputError
+from autoquant.errors import AgentFault, CrashError, EvaluationCut, InfrastructureFault, LimitError, OutputError
 from autoquant.process import Launcher, spawn
 from autoquant.protocol import PROTOCOL, Limits
 from autoquant.sandbox import wire
@@ -133,7 +133,8 @@ class WarmParent:
         Raises
         ------
         CrashError : the strategy raised or ended its process. OutputError : its answer is no frame of numbers.
-        LimitError : CPU or memory. InfrastructureFault : killed from outside, or the wall backstop.
+        LimitError : CPU or memory. EvaluationCut : killed from outside, or the wall backstop. InfrastructureFault : the
+            machine could not start it.
         """
         rows, columns = frames.cube.shape[1:]
         started = time.monotonic()
@@ -181,10 +182,10 @@ class WarmParent:
                 while not line.endswith(b"\n"):
                     chunk = self._control.recv(1024)
                     if not chunk:
-                        raise _cut("the strategy process did not start")
+                        raise _broken("the strategy process did not start")
                     line += chunk
             except OSError as error:
-                raise _cut(f"the strategy process did not start ({error})") from None
+                raise _broken(f"the strategy process did not start ({error})") from None
             self._walls = tuple(str(name) for name in json.loads(line))
         return self._walls
 
@@ -194,7 +195,7 @@ class WarmParent:
             try:
                 socket.send_fds(self._control, [kind], descriptors)
             except OSError:
-                raise _cut("the strategy process is gone") from None
+                raise _cut_down("the strategy process is gone") from None
 
     def _run(self, given: int, answer: int) -> tuple[int, float, int]:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -208,11 +209,11 @@ class WarmParent:
                     data += chunk
             except TimeoutError:
                 seconds = self._limits.wall_backstop_seconds
-                raise _cut(f"a strategy call was still waiting after {seconds:.0f} s of wall time") from None
+                raise _cut_down(f"a strategy call was still waiting after {seconds:.0f} s of wall time") from None
             except OSError:
                 data = b""
         if len(data) != wire.END.size:
-            raise _cut("the strategy process was killed during a call")
+            raise _cut_down("the strategy process was killed during a call")
         status, cpu_seconds, peak = wire.END.unpack(data)
         return status, cpu_seconds, peak
 
@@ -221,7 +222,7 @@ class WarmParent:
         line = verdict.line if 0 < verdict.line <= self._limits.strategy_lines else None
         killed_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
         if not killed_by and os.WEXITSTATUS(status) == wire.NO_WALLS:
-            raise _cut("the limits of a strategy call could not be set")
+            raise _broken("the limits of a strategy call could not be set")
         if killed_by == signal.SIGXCPU or (
             killed_by == signal.SIGKILL and cpu_seconds >= math.ceil(self._limits.cpu_seconds)
         ):
@@ -239,7 +240,7 @@ class WarmParent:
                 line=line,
             )
         if killed_by == signal.SIGKILL:
-            raise _cut("a strategy call was killed from outside")
+            raise _cut_down("a strategy call was killed from outside")
         if killed_by:
             raise _fault(CrashError, signal.Signals(killed_by).name, None, None)
         if verdict.status == wire.REFUSED and verdict.name in _REFUSALS:
@@ -257,5 +258,9 @@ def _fault(cls: type[AgentFault], kind: str, line: int | None, text: str | None)
     return cls(f"{where}: {what}", hint, kind=kind, line=line, text=text)
 
 
-def _cut(message: str) -> InfrastructureFault:
-    return InfrastructureFault(message, "evaluation cut from outside: it will be tried again")
+def _broken(message: str) -> InfrastructureFault:
+    return InfrastructureFault(message, "the machine's doing, not the strategy's: it will be tried again")
+
+
+def _cut_down(message: str) -> EvaluationCut:
+    return EvaluationCut(message, "evaluation cut from outside: it will be tried again")

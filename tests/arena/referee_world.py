@@ -18,12 +18,12 @@ import numpy as np
 
 from autoquant import codec, files
 from autoquant.arena import protected
-from autoquant.arena.layout import RaceLayout
 from autoquant.arena.mailbox import ClientMailbox, Reply, Request, RequestKind, new_id
 from autoquant.arena.referee import RaceFacts, Referee
 from autoquant.arena.standing import SEED
 from autoquant.clock import day_ms
 from autoquant.ledger import records as r
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import AttemptView, CompetitorView
 from autoquant.market.manifest import Contract, FilePin, Gap, LockboxPin, Manifest, PanelPin, save_manifest

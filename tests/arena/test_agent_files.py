@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -89,6 +91,32 @@ def test_removing_takes_files_links_and_pipes_and_moves_folders(folder: AgentFol
     (folder.path / "dir").mkdir()
     assert (True, True, True, False) == tuple(folder.remove(name) for name in ("link", "pipe", "dir", "none"))
     assert (tmp_path / "outside" / "secret").exists()
+
+
+@pytest.mark.parametrize("closed", [".", "a", "a/b"])
+@pytest.mark.parametrize("mode", [0o000, 0o555])
+def test_a_folder_closed_by_its_owner_is_moved_aside(tmp_path: Path, closed: str, mode: int):
+    tmp_path.chmod(0o777)
+    for above in list(tmp_path.parents)[:3]:
+        above.chmod(above.stat().st_mode | 0o055)
+    script = f"""
+import os, sys
+sys.path.insert(0, {str(Path(__file__).resolve().parents[2])!r})
+from pathlib import Path
+from autoquant.arena.agent_files import AgentFolder
+if os.geteuid() == 0:
+    os.setuid(65534)
+folder = AgentFolder(Path({str(tmp_path)!r}), "alice")
+folder.write("a/b/f", b"old", 0o444)
+(folder.path / {closed!r}).chmod({mode})
+assert folder.names("a/b") in ([], ["f"])
+folder.write("a/b/f", b"new", 0o444)
+assert b"new" == folder.read("a/b/f")
+(folder.path / "a/b").chmod(0o555)
+assert folder.remove("a/b/f")
+assert not folder.remove("a/b/f")
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_no_path_climbs_out(folder: AgentFolder):

@@ -8,11 +8,11 @@ import pytest
 from referee_world import make_home
 
 from autoquant.arena.demo import demo
-from autoquant.arena.layout import RaceLayout
 from autoquant.arena.opening import LockboxOptions, open_lockbox_of
 from autoquant.arena.status import read_view
 from autoquant.arena.voice import Voice
 from autoquant.errors import UserError
+from autoquant.ledger.layout import RaceLayout
 from autoquant.report import render_report
 
 

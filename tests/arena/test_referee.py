@@ -42,6 +42,7 @@ def test_results_and_score_are_copies_of_the_record(world: World, referee: Refer
 
 
 def test_nothing_of_a_fault_but_class_and_line_reaches_the_worktree(world: World, referee: Referee):
+    """INV-17."""
     reply = submit(referee, world.worktree, text(0.9, "OUTCOME = crash"))
     assert "crash" == world.last().status
     assert {"kind": "KeyError", "line": 3, "message": None} == reply.score["fault"]
@@ -51,6 +52,7 @@ def test_nothing_of_a_fault_but_class_and_line_reaches_the_worktree(world: World
 
 
 def test_a_leak_found_by_the_deep_check_leaves_no_score(world: World, referee: Referee):
+    """INV-13."""
     reply = submit(referee, world.worktree, text(0.9, "LEAK = 1"))
     assert ("gate", None) == (world.last().status, reply.score["score"])
     assert SEED_TEXT == (world.worktree / "strategy.py").read_bytes()
@@ -112,6 +114,7 @@ def test_an_empty_lineage_is_refused(world: World, referee: Referee):
 
 
 def test_a_fault_of_the_machine_is_tried_again_and_never_counted(world: World, referee: Referee):
+    """INV-12."""
     failures = [InfrastructureFault("disk"), InfrastructureFault("disk")]
 
     def fail(attempt: int, source: bytes) -> None:

@@ -90,6 +90,7 @@ def state(world: World) -> dict[str, object]:
 def test_an_attempt_survives_the_arena_being_killed_at_every_write(
     tmp_path: Path, home: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    """INV-11."""
     shared = tmp_path / "shared"
     shared.mkdir()
     (shared / "home").symlink_to(home)

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from autoquant import codec, files
 from autoquant.arena import display
-from autoquant.arena.layout import RaceLayout
 from autoquant.arena.status import RaceStatus, find_race, holder, plain_table, race_status, status_of
 from autoquant.arena.stop import stop
 from autoquant.arena.voice import Voice
@@ -19,6 +18,7 @@ from autoquant.arena.watch import watch
 from autoquant.clock import SystemClock
 from autoquant.errors import UserError
 from autoquant.ledger import records as r
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 
 UTC = "2026-11-30T00:00:00Z"

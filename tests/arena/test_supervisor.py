@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from autoquant import process
-from autoquant.arena.layout import RaceLayout
 from autoquant.arena.session import LOG_BYTES, run_mark
 from autoquant.arena.supervisor import Pace, Supervisor, idle_sessions, kickoff
 from autoquant.clock import SystemClock
 from autoquant.errors import InfrastructureFault
 from autoquant.harness import Competitor
 from autoquant.ledger import records as r
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 
 UTC = "2026-11-30T00:00:00Z"

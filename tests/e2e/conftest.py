@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,12 @@ class Checkout:
     """A copy of the project in which commands are run as a user would."""
 
     root: Path
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Begin `python ARGUMENTS…` and do not wait."""
-        return process.spawn(
-            [sys.executable, *arguments], cwd=self.root, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        self.started.append(process.spawn([sys.executable, *arguments], cwd=self.root, env=os.environ))
+        return self.started[-1]
 
     def run(self, *arguments: str, code: int = 0, seconds: float = 600) -> str:
         """What went to stdout of `python ARGUMENTS…`, which must end with `code`."""
@@ -54,11 +54,15 @@ class Checkout:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, repository: Path) -> Checkout:
+def checkout(tmp_path: Path, repository: Path) -> Iterator[Checkout]:
     root = tmp_path / "check out é"
     shutil.copytree(repository, root, ignore=LEFT_OUT)
     protected.main(["--write", "--home", str(root)])
-    return Checkout(root)
+    checkout = Checkout(root)
+    yield checkout
+    for begun in checkout.started:
+        process.end_tree(begun.pid)
+        begun.wait()
 
 
 @pytest.fixture(scope="session")

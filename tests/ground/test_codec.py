@@ -60,6 +60,7 @@ def test_the_text_is_canonical(record: Outer) -> None:
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
 def test_a_number_that_is_not_finite_is_refused_when_written(bad: float) -> None:
+    """INV-21."""
     with pytest.raises(AutoQuantError, match="JSON cannot carry"):
         codec.dumps(Inner(1, bad))
 

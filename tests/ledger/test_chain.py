@@ -69,6 +69,7 @@ def test_statuses_are_those_of_the_oracle() -> None:
 
 
 def test_any_changed_byte_is_found_and_its_line_named(path: Path) -> None:
+    """INV-20."""
     write(path, [created(), joined(), opened(1)])
     whole = path.read_bytes()
     ends = [i for i, byte in enumerate(whole) if byte == 10]
@@ -100,6 +101,7 @@ def test_any_changed_byte_is_found_and_its_line_named(path: Path) -> None:
 def test_a_broken_middle_stops_with_file_and_line(
     path: Path, change: Callable[[list[bytes]], list[bytes]], line: int
 ) -> None:
+    """INV-20."""
     write(path, [created(), r.SeedScored("0c" * 32, 0.4), joined(), opened(1), closed(1)])
     broken = b"".join(text + b"\n" for text in change(path.read_bytes().splitlines()))
     path.write_bytes(broken)

@@ -76,6 +76,7 @@ def test_one_bad_fold_fails_its_gate_and_is_named(healthy, name, changes, value,
     ],
 )
 def test_a_value_that_is_not_finite_fails_and_stays_json(healthy, name, field, value):
+    """INV-10, INV-21."""
     gate = gates(with_fold(healthy, 2, **{field: value}))[name]
     assert not gate.passed
     assert gate.value is None

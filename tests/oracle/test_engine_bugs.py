@@ -23,6 +23,7 @@ def flat_except(row, value, rows=6):
 
 
 def test_E01_an_order_decided_at_a_close_fills_at_the_next_open():
+    """INV-01."""
     panel = market(RISING, {"A": [105, 115, 125, 140, 150, 170]})
     result = simulate(panel, weights(panel, A=flat_except(2, 1.0)), *span(panel), costs=FREE)
     assert 146.41 / 133.1 - 1 == pytest.approx(result.total_return)  # in at open 3, out at open 4
@@ -70,6 +71,7 @@ def test_E05_equity_stays_finite_when_a_contract_is_delisted():
 
 
 def test_E06_a_delisted_contract_leaves_the_portfolio_at_its_last_close():
+    """INV-04."""
     panel = market({"A": [100, 100, 80, NAN, NAN, NAN]}, last_bar={"A": pd.Timestamp(START) + pd.Timedelta("8h")})
     result = simulate(panel, weights(panel, A=1.0), *span(panel), costs=FREE)
     assert [1, 1, 0.8, 0.8, 0.8, 0.8] == pytest.approx(result.equity.tolist())
@@ -85,6 +87,7 @@ def test_E07_a_collapse_is_a_price_path_and_is_lost_in_full():
 
 
 def test_E08_trading_does_not_go_on_after_ruin():
+    """INV-05."""
     panel = market({"A": [100, 100, 300, 300, 100, 50]})
     result = simulate(panel, weights(panel, A=-1.0), *span(panel), costs=fees(5))
     assert [0, 0, 0, 0] == result.equity[2:].tolist()
@@ -244,6 +247,7 @@ def test_E22_rows_of_weights_in_another_order_are_sorted_by_their_time():
 
 
 def test_E23_nothing_fills_in_a_bar_without_volume_and_the_order_is_dropped():
+    """INV-03."""
     panel = market({"A": [100, 100, 100, 100, 200, 200]}, volume={"A": [1e6, 1e6, 0, 1e6, 1e6, 1e6]})
     result = simulate(panel, weights(panel, A=[0, 1, NAN, NAN, NAN, NAN]), *span(panel), costs=fees(5))
     assert [1.0] * 6 == result.equity.tolist()

@@ -35,6 +35,7 @@ def identity_gap(result):
 @FEW
 @given(seed=SEEDS, gross=st.sampled_from([0.3, 1.0, 5.0]), wild=st.sampled_from([0.01, 0.15]), delay=st.integers(0, 3))
 def test_every_bar_s_change_of_equity_is_its_flows(seed, gross, wild, delay):
+    """INV-02."""
     panel = random_market(seed, days=16, wild=wild)
     values = random_weights(seed + 1, panel, gross=gross)
     for costs in (PROTOCOL.costs, HARSH):
@@ -114,6 +115,7 @@ def test_capital_and_volume_scale_together(seed, factor):
 @FEW
 @given(seed=SEEDS, bar=st.integers(30, 80))
 def test_nothing_before_a_decision_depends_on_it(seed, bar):
+    """INV-01."""
     panel = random_market(seed)
     values = random_weights(seed + 5, panel)
     changed = values.copy()
@@ -171,6 +173,7 @@ def test_a_contract_is_bought_from_its_first_bar_with_enough_history():
 
 
 def test_a_missing_bar_keeps_units_at_the_last_mark_and_drops_the_order():
+    """INV-03."""
     panel = market({"A": [100, 100, 110, NAN, 120, 120]})
     result = simulate(panel, weights(panel, A=[1, NAN, 0, NAN, NAN, NAN]), *span(panel), costs=FREE)
     assert [1, 1, 1.1, 1.1, 1.2, 1.2] == pytest.approx(result.equity.tolist())
@@ -196,6 +199,7 @@ def test_a_bar_without_volume_moves_marks():
 
 
 def test_a_contract_whose_bars_end_is_not_settled_unless_its_last_bar_is_named():
+    """INV-04."""
     prices = {"A": [100, 100, 110, NAN, NAN]}
     alive = market(prices)
     result = simulate(alive, weights(alive, A=[1] + [NAN] * 4), *span(alive), costs=fees(10))
@@ -237,6 +241,7 @@ def test_a_close_out_without_known_liquidity_is_free_of_impact():
     ],
 )
 def test_ruin_at_each_of_its_three_tests_is_final_and_keeps_the_identity(opens, closes, funding):
+    """INV-05."""
     panel = market({"A": opens}, {"A": closes}, funding=funding)
     result = simulate(panel, weights(panel, A=[-1, NAN, NAN, NAN]), *span(panel), costs=fees(5))
     assert [0.0, 0.0] == result.equity[2:].tolist()

@@ -59,6 +59,7 @@ def test_the_seed_is_scored_alike_under_every_mask_and_survives_confirmation(jud
 
 
 def test_the_same_attempt_judged_twice_gives_the_same_record(judge: Judge) -> None:
+    """INV-09."""
     source = strategy(EQUAL + "    return w * 0.5\n")
     assert judge.screen(source, 7).evaluation == judge.screen(source, 7).evaluation
 

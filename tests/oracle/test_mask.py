@@ -42,6 +42,7 @@ def test_unscaling_gives_back_every_bit(secret: bytes) -> None:
 @settings(max_examples=25, deadline=None)
 @given(SECRETS)
 def test_returns_are_bit_for_bit_the_same(secret: bytes) -> None:
+    """INV-06."""
     mask, panel = drawn(secret), market()
     close = mask.unmask(mask.apply(panel, WINDOWS[0]).cube[3])
     assert np.array_equal(panel.close[1:] / panel.close[:-1], close[1:] / close[:-1], equal_nan=True)
@@ -66,6 +67,7 @@ def test_weekday_and_hour_are_kept() -> None:
 
 
 def test_names_say_nothing_and_the_order_is_shuffled() -> None:
+    """INV-06."""
     orders = {drawn(bytes([i]) * 32).order for i in range(8)}
     assert ("A00", "A01", "A02") == drawn().names[:3]
     assert 8 == len(orders)

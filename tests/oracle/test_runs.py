@@ -91,6 +91,7 @@ def test_the_row_behind_the_last_decision_may_be_missing_but_no_other() -> None:
 
 
 def test_a_real_child_finds_the_end_of_the_world_at_the_end_of_its_file() -> None:
+    """INV-07."""
     source = (
         b"def target_weights(panel, train_end):\n    raise ValueError((panel.close.shape, panel.close.index[-1]))\n"
     )

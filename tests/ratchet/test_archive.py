@@ -30,6 +30,7 @@ def test_the_seed_holds_every_slot_but_distinct_at_the_start() -> None:
 
 
 def test_an_equal_trial_gains_nothing() -> None:
+    """INV-14."""
     assert () == slots_gained(start(), trial(1, scored(daily=returns(0))))
 
 

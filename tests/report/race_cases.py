@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from autoquant import codec, files
-from autoquant.arena.layout import RaceLayout
 from autoquant.ledger import records as r
+from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.oracle.records import Digests, Evaluation, Fault, FoldScore, GateResult, Outcome
 from autoquant.protocol import PROTOCOL

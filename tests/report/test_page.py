@@ -91,6 +91,7 @@ def every_state(tmp_path: Path, full_state: Path) -> dict[str, str]:
 
 
 def test_no_page_asks_anything_of_the_network(tmp_path: Path, full_state: Path):
+    """INV-22."""
     for name, html in every_state(tmp_path, full_state).items():
         reading = parsed(html)
         assert [] == reading.of("script"), name
@@ -125,6 +126,7 @@ def test_ids_are_unique_and_labels_point_at_them(tmp_path: Path, full_state: Pat
 
 
 def test_bytes_depend_on_the_race_alone(full_state: Path, tmp_path: Path):
+    """INV-22."""
     elsewhere = tmp_path / "moved" / "state"
     shutil.copytree(full_state, elsewhere)
     first = render_report(full_state, None, tmp_path / "a.html", home=full_state).read_bytes()
@@ -311,6 +313,7 @@ def test_faults_alone_make_a_page_and_no_score(tmp_path: Path):
 
 
 def test_a_missing_number_is_na_with_its_reason_never_zero(tmp_path: Path):
+    """INV-21."""
     case = RaceCase(tmp_path)
     case.join("a")
     case.attempt("a", "crash", fault=Fault("ZeroDivisionError", 12))
