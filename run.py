@@ -25,6 +25,8 @@ def main(argv: list[str] | None = None) -> int:
     cli.add_home_options(parser)
     cli.add_json_option(parser)
     options = parser.parse_args(argv)
+    if options.lineage and options.message:
+        parser.error("--from judges nothing, so -m does not go with it: restore, edit, then run.py -m TEXT")
 
     from autoquant.arena.submit import answer_text, run_experiment
 

@@ -21,12 +21,14 @@ def main(argv: list[str] | None = None) -> int:
     target.add_argument("--verify", action="store_true", help="recheck what is on disk, download nothing")
     target.add_argument("--synthetic", action="store_true", help="make a synthetic market instead")
     target.add_argument("--force", action="store_true", help="with --synthetic: overwrite a synthetic market")
-    target.add_argument("--seed", type=int, metavar="N", help="with --synthetic: another market")
+    target.add_argument("--seed", type=cli.seed_number, metavar="N", help="with --synthetic: another market")
     cli.add_home_options(target)
     cli.add_json_option(target)
     options = target.parse_args(argv)
     if options.synthetic and (options.base_url or options.keep_raw):
         target.error("--synthetic downloads nothing: --base-url and --keep-raw do not go with it")
+    if options.verify and (options.force or options.keep_raw or options.seed is not None):
+        target.error("--verify only reads: --force, --keep-raw and --seed do not go with it")
     if not options.synthetic and options.seed is not None:
         target.error("--seed goes with --synthetic")
     from autoquant.market import setup  # late: --help stays fast

@@ -6,18 +6,23 @@ stdout carries the answer and nothing else; progress, notes and errors go to std
 from __future__ import annotations
 
 import argparse
+import codecs
 import contextlib
 import functools
+import io
 import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
-from autoquant.errors import AutoQuantError, UserError
+from autoquant.errors import AutoQuantError, InfrastructureFault, UserError
 
 HOME = Path(__file__).resolve().parent.parent
 """The checkout (or worktree) this package stands in: data/, state/, strategy.py and the commands are looked up here."""
+
+
+_PLAIN = {"−": "-", "–": "-", "…": "...", "·": "|", "×": "x", "→": "->", "≤": "<=", "≥": ">=", "▲": "+", "Δ": "d"}
 
 
 class Main(Protocol):
@@ -29,14 +34,21 @@ class Main(Protocol):
 
 
 def command(main: Main) -> Main:
-    """Wrap a command: known errors print as one line and set the exit code, Ctrl-C exits 130, --debug shows all."""
+    """Wrap a command: errors print as one line and set the exit code, Ctrl-C exits 130, --debug shows all.
+
+    A reader that closes the pipe early is no error; a disk or folder that refuses is an infrastructure fault.
+    """
 
     @functools.wraps(main)
     def wrapped(argv: list[str] | None = None) -> int:
         arguments = sys.argv[1:] if argv is None else argv
         debug = "--debug" in arguments
+        _accept_any_text()
         try:
-            return main(arguments)
+            code = main(arguments)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            return code
         except AutoQuantError as error:
             if debug:
                 raise
@@ -48,9 +60,16 @@ def command(main: Main) -> Main:
             note("interrupted")
             return 130
         except BrokenPipeError:
-            with contextlib.suppress(OSError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            _let_stdout_go()
             return 0
+        except OSError as error:
+            if debug:
+                raise
+            _let_stdout_go()
+            where = f"{error.filename}: " if error.filename else ""
+            note(f"error: {where}{one_line(error.strerror or str(error))}")
+            note("hint: see that there is room and that the place may be read and written (--debug shows where)")
+            return InfrastructureFault.exit_code
         except Exception as error:
             if debug:
                 raise
@@ -61,9 +80,44 @@ def command(main: Main) -> Main:
     return wrapped
 
 
-def parser(prog: str, description: str) -> argparse.ArgumentParser:
+def _accept_any_text() -> None:
+    """Where the terminal lacks a character a plain one stands in; a minus stays a minus."""
+    codecs.register_error("autoquant.plain", _plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="autoquant.plain")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_PLAIN.get(c, "?") for c in error.object[error.start : error.end]), error.end
+
+
+def _let_stdout_go() -> None:
+    """Flush; what cannot be written goes nowhere, so that the interpreter's last flush does not fail again."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        try:
+            sys.stdout.flush()
+            return
+        except OSError:
+            pass
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, sys.stdout.fileno())
+        os.close(sink)
+
+
+class Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong with the options, and where to read on."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit 2 with an error line and a hint."""
+        self.exit(UserError.exit_code, printable(f"error: {message}\nhint: {self.prog} --help\n"))
+
+
+def parser(prog: str, description: str) -> Parser:
     """A parser with the options every command has: --debug."""
-    result = argparse.ArgumentParser(
+    result = Parser(
         prog=prog, description=description, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
     result.add_argument("--debug", action="store_true", help="show tracebacks")
@@ -95,6 +149,13 @@ def positive_int(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return value
+
+
+def seed_number(text: str) -> int:
+    """Argparse type: a whole number of at least 0."""
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)
 
 
 def note(text: str) -> None:

@@ -148,21 +148,22 @@ def sha256_file(path: Path) -> str:
 
 
 def tree_digest(root: Path, names: list[str]) -> dict[str, str]:
-    """Digest of each named file below `root`; a missing or irregular one gets an empty digest."""
+    """Digest of each named file below `root`; a missing or irregular one gets an empty digest. Hard links are fine."""
     digests = {}
     for name in sorted(names):
         try:
-            digests[name] = sha256_bytes(read_regular(root, name, 1 << 26))
+            digests[name] = sha256_bytes(read_regular(root, name, 1 << 26, hard_links=True))
         except (OSError, NotRegularFile):
             digests[name] = ""
     return digests
 
 
-def read_regular(root: Path, relative: str, max_bytes: int) -> bytes:
+def read_regular(root: Path, relative: str, max_bytes: int, *, hard_links: bool = False) -> bytes:
     """Bytes of `root/relative`, which must be a plain file of at most `max_bytes` behind no symbolic link.
 
     Every component below `root` is opened with O_NOFOLLOW relative to the one before, so that a folder swapped for a
     link while we walk leads nowhere. Pipes do not block: the file is opened non-blocking and refused unless regular.
+    `hard_links` lets a file have other names, where its content is all that matters.
 
     Raises
     ------
@@ -185,7 +186,7 @@ def read_regular(root: Path, relative: str, max_bytes: int) -> bytes:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
             raise NotRegularFile(f"{relative}: not a regular file")
-        if facts.st_nlink > 1:
+        if facts.st_nlink > 1 and not hard_links:
             raise NotRegularFile(f"{relative}: has {facts.st_nlink} hard links")
         if facts.st_size > max_bytes:
             raise NotRegularFile(f"{relative}: {facts.st_size} bytes, at most {max_bytes} are read")

@@ -1,15 +1,19 @@
 """Start, watch and end process trees. The only place that starts a program.
 
 Every program gets its own session, so that one signal reaches the whole group; `end_tree` also finds children that left
-the group, by parentage and by the run mark in their environment, and returns only when all are gone.
+the group, by parentage and by the run mark in their environment, and returns only when all are gone. What left the
+group, lost its parent and dropped the mark comes to whoever called `adopt_orphans`, and `end_strays` ends it (Linux).
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
+import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +23,11 @@ from typing import IO, Any, Protocol
 import psutil
 
 RUN_MARK = "AUTOQUANT_RUN"
+
+_PR_SET_CHILD_SUBREAPER = 36
+_starting = threading.Lock()
+_started: set[int] = set()
+"""Process numbers of `spawn`, so that `end_strays` can tell an adopted stranger from a child of our own."""
 
 
 class Launcher(Protocol):
@@ -50,17 +59,20 @@ def spawn(
     pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
     """Start `argv` in its own session with exactly `env`; no descriptor is inherited but those named."""
-    return subprocess.Popen(
-        list(argv),
-        cwd=cwd,
-        env=dict(env),
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        pass_fds=tuple(pass_fds),
-        close_fds=True,
-        start_new_session=True,
-    )
+    with _starting:
+        child = subprocess.Popen(
+            list(argv),
+            cwd=cwd,
+            env=dict(env),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=tuple(pass_fds),
+            close_fds=True,
+            start_new_session=True,
+        )
+        _started.add(child.pid)
+    return child
 
 
 @dataclass(frozen=True)
@@ -126,6 +138,45 @@ def marked(run_id: str) -> list[psutil.Process]:
             if process.pid != os.getpid() and process.environ().get(RUN_MARK) == run_id:
                 found.append(process)
     return found
+
+
+def adopt_orphans() -> bool:
+    """Make this process the parent of every descendant that loses its own; False where the system cannot do that."""
+    if sys.platform != "linux":
+        return False
+    return bool(ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+
+
+def end_strays(run_id: str) -> int:
+    """End adopted processes that carry `run_id` or no run mark at all, with all they started; returns how many.
+
+    Another competitor's mark protects a process, as long as that competitor's session lasts. Nobody has a reason to
+    drop the mark: what did so belongs to nobody.
+    """
+    ended = 0
+    for stray in _adopted():
+        with contextlib.suppress(psutil.Error, OSError):
+            if stray.status() == psutil.STATUS_ZOMBIE:
+                os.waitpid(stray.pid, os.WNOHANG)
+            elif stray.environ().get(RUN_MARK, run_id) == run_id:
+                end_tree(stray.pid, grace_seconds=0.2)
+                os.waitpid(stray.pid, os.WNOHANG)
+                ended += 1
+    return ended
+
+
+def _adopted() -> list[psutil.Process]:
+    """Children of this process that it did not start: those of `spawn` are known, others share our session."""
+    with _starting:
+        children = psutil.Process().children()
+        _started.intersection_update(child.pid for child in children)
+        own = os.getsid(0)
+        strangers = []
+        for child in children:
+            with contextlib.suppress(OSError):
+                if child.pid not in _started and os.getsid(child.pid) != own:
+                    strangers.append(child)
+    return strangers
 
 
 def end_tree(pid: int, *, run_id: str | None = None, grace_seconds: float = 2.0) -> int:

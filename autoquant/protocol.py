@@ -175,4 +175,7 @@ class Protocol:
         return 1 if symbol in self.tier1 else 2
 
 
+STRESS_VOLATILITY = 0.20
+"""Yearly volatility that drawdowns are compared at. Shown beside a score, never part of it or of the digest."""
+
 PROTOCOL = Protocol()

@@ -46,8 +46,8 @@ class AgentFolder:
         """Where it stands, for messages and for starting programs; not for opening files."""
         return self.parent / self.name
 
-    def read(self, relative: str, max_bytes: int = READ_LIMIT) -> bytes:
-        """Bytes of a plain file.
+    def read(self, relative: str, max_bytes: int = READ_LIMIT, *, hard_links: bool = False) -> bytes:
+        """Bytes of a plain file, which has no second name unless `hard_links` allows it.
 
         Raises
         ------
@@ -55,14 +55,14 @@ class AgentFolder:
         NotRegularFile : a link, folder, pipe, hard link or too large; the message names `relative`.
         """
         try:
-            return files.read_regular(self.parent, f"{self.name}/{relative}", max_bytes)
+            return files.read_regular(self.parent, f"{self.name}/{relative}", max_bytes, hard_links=hard_links)
         except NotRegularFile as error:
             raise NotRegularFile(error.message.replace(f"{self.name}/", "", 1)) from None
 
-    def digest(self, relative: str, max_bytes: int = READ_LIMIT) -> str:
+    def digest(self, relative: str, max_bytes: int = READ_LIMIT, *, hard_links: bool = False) -> str:
         """sha256 of a plain file; empty when it is missing or not plain."""
         try:
-            return files.sha256_bytes(self.read(relative, max_bytes))
+            return files.sha256_bytes(self.read(relative, max_bytes, hard_links=hard_links))
         except (OSError, NotRegularFile):
             return ""
 

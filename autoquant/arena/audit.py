@@ -2,15 +2,19 @@
 
 In a worktree every read-only file, the link to the repository, the TRAIN data and the referee's copies of results are
 checked; inside the package also for files that were added. What differs is kept as evidence, restored, and recorded
-once per change. Strategy, scratch/, what an agent's own tools leave at the top, bytecode and editors' swap files are
-nobody's business. A changed checkout cannot be tied to a competitor on the tamper-evident level: it is an incident of
-the race, and nothing is judged until the checkout is back as recorded.
+once per change, the first few by name and the rest as a number. Strategy, scratch/, what an agent's own tools leave at
+the top, bytecode and editors' swap files are nobody's business.
+
+Two things cannot be tied to a competitor on the tamper-evident level and are incidents of the race, charged to nobody:
+a worktree that changed while no session of its owner ran, and a changed checkout. Nothing is judged until the checkout
+is back as recorded.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from autoquant import files
@@ -21,9 +25,11 @@ from autoquant.clock import Clock, utc_iso
 from autoquant.errors import InfrastructureFault
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
-from autoquant.ledger.records import IncidentSeen, ViolationFound
+from autoquant.ledger.records import IncidentSeen, RecordBody, ViolationFound
 
 READ_ONLY = 0o444
+RECORDED_BY_NAME = 20
+"""Changes of one audit that get a line each in the ledger; more are restored and counted in one line."""
 EVIDENCE_LIMIT = 1 << 20
 EVIDENCE_FILES = 500
 
@@ -47,26 +53,44 @@ class Auditor:
         self._home = home
         self._source_digests: dict[Path, str] = {}
 
-    def worktree(self, folder: AgentFolder, attempt: int | None, expected: Expected) -> tuple[ViolationFound, ...]:
-        """Check one worktree, restore what differs and record it. `attempt` is the one being charged, if any."""
-        found = []
+    def worktree(
+        self, folder: AgentFolder, attempt: int | None, expected: Expected, *, owned: bool = True
+    ) -> tuple[ViolationFound, ...]:
+        """Check one worktree, restore what differs and record it; returns what was recorded against its owner.
+
+        Parameters
+        ----------
+        attempt : the one being charged, if any.
+        owned : whether the owner's programs ran since the last audit; if not, the change is an incident.
+        """
+        found = [*self._restored(folder, attempt, expected), *self._removed(folder, attempt, expected)]
+        if len(found) > RECORDED_BY_NAME:
+            last = found[RECORDED_BY_NAME - 1]
+            more = replace(last, path=f"{last.path} and {len(found) - RECORDED_BY_NAME} more")
+            found = [*found[: RECORDED_BY_NAME - 1], more]
+        for change in found:
+            body: RecordBody = change if owned else IncidentSeen(_unattended(change))
+            self._ledger.append(body, utc_iso(self._clock.now()))
+        return tuple(found) if owned else ()
+
+    def _restored(self, folder: AgentFolder, attempt: int | None, expected: Expected) -> Iterator[ViolationFound]:
         for path, content in sorted(expected.items()):
             before = self._digest(content)
-            after = folder.digest(path)
+            after = folder.digest(path, hard_links=True)
             if before == after:
                 continue
             self._keep_evidence(folder, path)
             folder.write(path, content if isinstance(content, bytes) else content.read_bytes(), READ_ONLY)
-            found.append(ViolationFound(folder.name, attempt, path, before, after))
-        for path in folder.walk(protected.PACKAGE, frozenset({"__pycache__"})):
+            yield ViolationFound(folder.name, attempt, path, before, after)
+
+    def _removed(self, folder: AgentFolder, attempt: int | None, expected: Expected) -> Iterator[ViolationFound]:
+        for number, path in enumerate(folder.walk(protected.PACKAGE, frozenset({"__pycache__"}))):
             if path not in expected and not protected.is_leftover(path):
                 after = folder.digest(path)
-                self._keep_evidence(folder, path)
+                if number < EVIDENCE_FILES:
+                    self._keep_evidence(folder, path)
                 folder.remove(path)
-                found.append(ViolationFound(folder.name, attempt, plain(path, 200), "", after))
-        for violation in found:
-            self._ledger.append(violation, utc_iso(self._clock.now()))
-        return tuple(found)
+                yield ViolationFound(folder.name, attempt, plain(path, 200), "", after)
 
     def checkout(self) -> None:
         """Hold the arena's own files against the race's first record.
@@ -103,3 +127,8 @@ class Auditor:
             digest = files.sha256_bytes(data)
             if not (store / digest).exists() and len(list(store.glob("*"))) < EVIDENCE_FILES:
                 files.atomic_write(store / digest, data)
+
+
+def _unattended(change: ViolationFound) -> str:
+    was = f"({change.before[:12] or 'nothing'} → {change.after[:12] or 'nothing'})"
+    return f"worktree of {change.competitor}: {change.path} changed while no session of it ran {was}; charged to nobody"

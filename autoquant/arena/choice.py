@@ -91,7 +91,8 @@ def _in_race(state: Path, view: RaceView, asked: Sequence[Competitor]) -> Choice
         )
         if view.lockbox.is_closed:
             hint = "start another race: --race NAME"
-        raise UserError(f"race {race} has nothing left to run for {', '.join(ended)}", hint)
+        have = "has" if len(ended) == 1 else "have"
+        raise UserError(f"{', '.join(ended)} {have} already raced in race {race}; nobody races twice", hint)
     action: Literal["resume", "extend"] = "extend" if view.lockbox.is_reserved and joining else "resume"
     return Choice(RaceLayout(state, race), action, joining, running)
 

@@ -29,12 +29,14 @@ Action = Callable[[Options], int]
 @cli.command
 def main(argv: list[str] | None = None) -> int:
     """Parse the options and run one subcommand."""
-    options = _parser().parse_args(argv)
+    options, unknown = _parser().parse_known_args(argv)
+    if unknown:
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     action: Action = options.action
     return action(options)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> cli.Parser:
     parser = cli.parser("arena.py", __doc__ or "")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
@@ -47,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         sub.add_argument("--debug", action="store_true", help="show tracebacks")
-        sub.set_defaults(action=action)
+        sub.set_defaults(action=action, parser=sub)
         return sub
 
     doctor = add("doctor", _doctor, "check data, calibration, isolation, disk and competitors; changes nothing")
@@ -72,10 +74,12 @@ def _parser() -> argparse.ArgumentParser:
         "--jobs", type=cli.positive_int, metavar="N", help="strategy calls at a time (default: all cores)"
     )
     cli.add_home_options(start, state=True)
+    cli.add_json_option(start)
 
     stop = add("stop", _stop, "ask the running arena to pause cleanly, and wait until it has")
     _race(stop, "the race to pause (default: the one that runs)")
     cli.add_home_options(stop, state=True)
+    cli.add_json_option(stop)
 
     status = add("status", _status, "show a race; reads only, also while it runs")
     _race(status, "the race to show (default: the newest)")
@@ -92,11 +96,13 @@ def _parser() -> argparse.ArgumentParser:
         "--jobs", type=cli.positive_int, metavar="N", help="strategy calls at a time (default: all cores)"
     )
     cli.add_home_options(lockbox, state=True)
+    cli.add_json_option(lockbox)
 
     report = add("report", _report, "write a race's page, one self-contained HTML file")
     report.add_argument("--out", type=Path, required=True, metavar="FILE", help="where to write it")
     _race(report, "the race to show (default: the newest)")
     cli.add_home_options(report, state=True)
+    cli.add_json_option(report)
 
     demo = add("demo", _demo, "a whole race in miniature on synthetic data, in a folder of its own", _DEMO)
     demo.add_argument("--out", type=Path, default=Path("demo"), metavar="DIR", help="its folder (default: ./demo)")
@@ -164,16 +170,22 @@ def _start(options: Options) -> int:
         ),
         _voice(),
     )
-    if not (sys.stdout.isatty() and sys.stderr.isatty()):  # a live table is already there
+    if options.json:
+        cli.emit_json(status_of(finish.view, None))
+    elif not (sys.stdout.isatty() and sys.stderr.isatty()):  # a live table is already there
         print(cli.printable(plain_table(status_of(finish.view, None))))
     cli.note(finish.next_step)
     return finish.exit_code
 
 
 def _stop(options: Options) -> int:
+    from autoquant.arena.status import race_status
     from autoquant.arena.stop import stop
 
-    cli.note(stop(options.state_dir, options.race))
+    layout = stop(options.state_dir, options.race)
+    cli.note(f"race {layout.race} is paused; the same start command resumes it")
+    if options.json:
+        cli.emit_json(race_status(layout))
     return 0
 
 
@@ -195,13 +207,15 @@ def _status(options: Options) -> int:
 
 def _lockbox(options: Options) -> int:
     from autoquant.arena.opening import LockboxOptions, open_lockbox_of
+    from autoquant.arena.status import find_race, race_status
 
+    layout = find_race(options.state_dir, options.race)
     text = open_lockbox_of(
         LockboxOptions(
             home=cli.HOME,
             data_root=options.data_dir,
             state=options.state_dir,
-            race=options.race,
+            race=layout.race,
             yes=options.yes,
             base_url=options.base_url,
             accept_changed=options.accept_changed,
@@ -209,16 +223,23 @@ def _lockbox(options: Options) -> int:
         ),
         _voice(),
     )
-    print(cli.printable(text))
+    if options.json:
+        cli.emit_json(race_status(layout))
+    else:
+        print(cli.printable(text))
     return 0
 
 
 def _report(options: Options) -> int:
     from autoquant.arena.status import find_race
-    from autoquant.report import render_report
+    from autoquant.report import render_report, report_facts
 
     layout = find_race(options.state_dir, options.race)
-    print(render_report(options.state_dir, layout.race, options.out, home=cli.HOME))
+    written = render_report(options.state_dir, layout.race, options.out, home=cli.HOME)
+    if options.json:
+        cli.emit_json({"page": str(written), **report_facts(options.state_dir, layout.race)})
+    else:
+        print(written)
     return 0
 
 

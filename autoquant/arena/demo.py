@@ -89,6 +89,12 @@ def _race(home: Path, out: Path, layout: RaceLayout, budget: int, voice: Voice, 
     )
 
 
+def _some(names: list[str]) -> str:
+    """The first three names, and how many more there are."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more if names else "other files"
+
+
 def _make_room(out: Path, layout: RaceLayout) -> None:
     """Keep an unfinished demo, clear a finished one away, refuse a folder that is something else's."""
     if not out.exists():
@@ -97,7 +103,7 @@ def _make_room(out: Path, layout: RaceLayout) -> None:
     ours = (out / "data" / SYNTHETIC).is_dir() or not any(out.iterdir() if out.is_dir() else [out])
     if strangers or not ours:
         raise UserError(
-            f"{out}: is not a demo's folder (holds {', '.join(strangers) or 'other files'})", "give --out DIR"
+            f"{out}: is not a demo's folder (holds {_some(strangers)})", "--out DIR names a new folder, or a demo's"
         )
     folder = out / "data" / SYNTHETIC
     if manifest_path(folder).is_file() and not load_manifest(folder).is_synthetic:

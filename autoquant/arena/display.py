@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from autoquant.arena.status import RaceStatus, attempt_text, counts, footer, lockbox_lines, table_rows
+from autoquant.arena.status import (
+    RaceStatus,
+    attempt_text,
+    counted,
+    counts,
+    lockbox_lines,
+    provenance,
+    table_rows,
+)
 from autoquant.arena.voice import Voice
 
 if TYPE_CHECKING:
@@ -20,6 +29,10 @@ class Display(Protocol):
         """The race as it is, `seconds` after this arena started."""
         ...
 
+    def pausing(self) -> None:
+        """Say that a pause was asked for. Called from a signal handler: nothing buffered is touched."""
+        ...
+
     def __enter__(self) -> Self: ...
 
     def __exit__(
@@ -27,9 +40,17 @@ class Display(Protocol):
     ) -> None: ...
 
 
-def display(voice: Voice) -> Display:
-    """A live table where there is a terminal, lines otherwise."""
-    return LiveTable() if voice.live else Lines(voice.say)
+PAUSES = "Ctrl-C pauses cleanly, the same command resumes"
+PAUSING = (
+    "pausing: sessions end, the running evaluation is finished; Ctrl-C once more leaves at once "
+    "(an evaluation cut off three times is a crash, whoever cut it)"
+)
+LEAVES = "Ctrl-C ends the watching, not the race"
+
+
+def display(voice: Voice, *, watching: bool = False) -> Display:
+    """A live table where there is a terminal, lines otherwise. `watching`: another process runs the race."""
+    return LiveTable(watching=watching) if voice.live else Lines(voice.say)
 
 
 class Lines:
@@ -44,7 +65,8 @@ class Lines:
         before, self._before = self._before, status
         if before is None:
             left = sum(c.budget - c.attempts for c in status.competitors if c.state == "racing")
-            self._say(f"race {status.race}: {len(status.competitors)} competitors, {left} experiments left")
+            racers = counted(len(status.competitors), "competitor")
+            self._say(f"race {status.race}: {racers}, {counted(left, 'experiment')} left")
             return
         former = {competitor.name: competitor for competitor in before.competitors}
         for racer in status.competitors:
@@ -56,6 +78,10 @@ class Lines:
         if counts(status) != counts(before):
             self._say(f"race {status.race}: {' · '.join(counts(status))}")
 
+    def pausing(self) -> None:
+        """At once, straight to stderr."""
+        os.write(2, f"{PAUSING}\n".encode())
+
     def __enter__(self) -> Self:
         return self
 
@@ -66,13 +92,15 @@ class Lines:
 
 
 class LiveTable:
-    """A table that is redrawn in place."""
+    """A table that is redrawn in place; time spent is shown by the arena that spends it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, watching: bool = False) -> None:
         from rich.console import Console
         from rich.live import Live
 
         self._live = Live(console=Console(stderr=True), auto_refresh=False)
+        self._watching = watching
+        self._pausing = False
         self._done_at_start: int | None = None
 
     def show(self, status: RaceStatus, seconds: float) -> None:
@@ -81,12 +109,17 @@ class LiveTable:
         left = sum(c.budget - c.attempts for c in status.competitors if c.state == "racing")
         if self._done_at_start is None:
             self._done_at_start = done
-        extra = [duration(seconds)] if status.arena is not None else []
-        if left and done > self._done_at_start:
-            extra.append(f"about {duration(seconds / (done - self._done_at_start) * left)} left")
-        if status.state == "running" and left:
-            extra.append("Ctrl-C pauses cleanly, the same command resumes")
-        self._live.update(render(status, extra), refresh=True)
+        extra = [] if self._watching else [duration(seconds)]
+        tip = ""
+        if status.state == "running":
+            tip = PAUSING if self._pausing else LEAVES if self._watching else PAUSES
+            if left and done > self._done_at_start:
+                extra.append(f"about {duration(seconds / (done - self._done_at_start) * left)} left")
+        self._live.update(render(status, extra, tip), refresh=True)
+
+    def pausing(self) -> None:
+        """With the next drawing: a line written now would tear the table."""
+        self._pausing = True
 
     def __enter__(self) -> Self:
         self._live.__enter__()
@@ -98,20 +131,29 @@ class LiveTable:
         self._live.__exit__(kind, error, trace)
 
 
-def render(status: RaceStatus, extra: list[str]) -> Group:
-    """The table, a dot in each competitor's colour, and the footer."""
+def render(status: RaceStatus, extra: list[str], tip: str = "") -> Group:
+    """The table, a dot in each competitor's colour, and the footer: state, what to press, where prices are from.
+
+    On a narrow terminal only the last column gives way.
+    """
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for title in (f"  race {status.race}", "attempts", "champion", "working", "last"):
-        table.add_column(title, no_wrap=True)
-    for racer, cells in zip(status.competitors, table_rows(status), strict=True):
+    titles = (f"  race {status.race}", "attempts", "champion", "working", "last")
+    rows = table_rows(status)
+    for column, title in enumerate(titles[:-1]):
+        dot = 2 if column == 0 else 0
+        widest = max([len(title), *(dot + len(row[column]) for row in rows)])
+        table.add_column(title, no_wrap=True, min_width=widest)
+    table.add_column(titles[-1])
+    for racer, cells in zip(status.competitors, rows, strict=True):
         name = Text.assemble(("● ", racer.colour), _inert(cells[0]))
-        table.add_row(name, *(Text(_inert(cell)) for cell in cells[1:]))
-    lines = [footer(status, extra), *lockbox_lines(status)]
-    return Group(table, *(Text(_inert(line), style="dim") for line in lines))
+        last = Text(_inert(cells[-1]), no_wrap=True, overflow="ellipsis")
+        table.add_row(name, *(Text(_inert(cell)) for cell in cells[1:-1]), last)
+    lines = [" · ".join([status.state, *counts(status), *extra]), tip, *provenance(status), *lockbox_lines(status)]
+    return Group(table, *(Text(_inert(line), style="dim") for line in lines if line))
 
 
 def _inert(text: str) -> str:

@@ -12,7 +12,7 @@ from autoquant.arena import protected
 from autoquant.arena.race import CALIBRATE, CALIBRATION, ISOLATION, calibration_problem, read_noise_floor, read_seed
 from autoquant.errors import AutoQuantError, DataError
 from autoquant.harness import Competitor, harness_of
-from autoquant.market.manifest import Manifest, data_directory, load_manifest, quick_check
+from autoquant.market.manifest import Manifest, data_directory, load_manifest, panel_problems
 from autoquant.protocol import PROTOCOL, SCHEMA_VERSION
 
 RACE_BYTES = 2 * 10**9
@@ -79,12 +79,14 @@ def _data(data_root: Path) -> tuple[list[Check], Manifest | None, Path | None]:
     try:
         data_dir = data_directory(data_root)
         manifest = load_manifest(data_dir)
-        problems = quick_check(data_dir, manifest)
+        problems = panel_problems(data_dir, manifest)
     except DataError as error:
         return [Check("data", Health.PROBLEM, error.message, error.hint)], None, None
     if problems:
-        return [Check("data", Health.PROBLEM, problems[0], "set the data up again: setup_data.py")], manifest, data_dir
-    text = f"{manifest.source}, set up {manifest.created[:10]}, TRAIN + VALID, lockbox pinned, not fetched"
+        hint = f"remove {data_dir} by hand and run setup_data.py again"
+        return [Check("data", Health.PROBLEM, problems[0], hint)], manifest, data_dir
+    sealed = "made when it opens" if manifest.is_synthetic else "pinned, not fetched"
+    text = f"{manifest.source}, set up {manifest.created[:10]}, TRAIN + VALID as pinned, lockbox {sealed}"
     checks = [Check("data", Health.OK, text)]
     if manifest.is_synthetic:
         hint = "arena.py demo can run on them"

@@ -48,6 +48,8 @@ def clean_environment() -> dict[str, str]:
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_TEMPLATE_DIR": "",
     }
@@ -135,13 +137,17 @@ class BareRepository:
         self.mend(stale_lock_seconds=stale_lock_seconds)
 
     def mend(self, *, stale_lock_seconds: float = 0.0) -> None:
-        """Rewrite a changed configuration and drop lock files older than `stale_lock_seconds`.
+        """Rewrite a changed configuration, set a `commondir` aside (it would bring another repository's configuration)
+        and drop lock files older than `stale_lock_seconds`.
 
         In a private repository only this process moves refs, one at a time: a lock found there is always stale.
         """
         config = self.path / "config"
         if config.is_symlink() or not config.is_file() or config.read_bytes() != _CONFIG.encode():
             files.atomic_write(config, _CONFIG)
+        common = self.path / "commondir"
+        if common.is_symlink() or common.exists():
+            common.rename(self.path / f"aside.{os.urandom(4).hex()}")
         newest = SystemClock().now().timestamp() - stale_lock_seconds
         for pattern in ("*.lock", "refs/**/*.lock", "worktrees/*/*.lock"):
             for lock in self.path.glob(pattern):

@@ -17,7 +17,7 @@ from autoquant.ledger.records import AttemptClosed, DecisionSummary
 from autoquant.ledger.views import AttemptView
 from autoquant.oracle.records import Confirmation, Digests, Evaluation, Fault, Judgement, Outcome, Timings
 from autoquant.protocol import SCHEMA_VERSION
-from autoquant.ratchet.decide import Decision, after_confirmation, propose, settle, violation
+from autoquant.ratchet.decide import Decision, after_confirmation, propose, reconsider, settle, violation
 from autoquant.ratchet.feedback import Feedback, feedback
 from autoquant.ratchet.score_file import ScoreFile, agent_score, summary
 from autoquant.ratchet.state import Trial
@@ -69,6 +69,7 @@ def judge_attempt(judge: Judge, standing: Standing, attempt: AttemptView, source
     confirmation = None
     if decision.needs_confirmation:
         confirmation = judge.confirm(source, attempt.attempt, judgement)
+        trial, decision = reconsider(state, trial, decision, confirmation, noise_floor=noise_floor)
     decision, _ = settle(state, trial, decision, confirmation, noise_floor=noise_floor, budget=standing.budget)
     return Verdict(trial, decision, feedback(state, trial, decision), judgement, confirmation)
 

@@ -8,7 +8,7 @@ import secrets
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -148,6 +148,8 @@ def holder_words(clock: Clock) -> str:
 def judge_of(ground: race.Ground, view: RaceView, layout: RaceLayout, jobs: int | None) -> Judge:
     """The oracle of a race: VALID under the race's own masks, nothing revealed.
 
+    The panel is read into memory before it is held against the record: a file changed later changes no score.
+
     Raises
     ------
     DataError : the panel on disk is not the one the race began with.
@@ -155,7 +157,8 @@ def judge_of(ground: race.Ground, view: RaceView, layout: RaceLayout, jobs: int 
     from autoquant.oracle.folds import valid_windows
     from autoquant.oracle.judge import Judge, Pins
 
-    panel = load_panel(ground.data_dir, "valid")
+    stored = load_panel(ground.data_dir, "valid")
+    panel = replace(stored, cube=stored.cube.copy())
     if panel.digest != view.created.data.valid:
         raise DataError(
             f"{ground.data_dir / 'valid.npy'}: differs from the digest in the race's record",
@@ -224,7 +227,12 @@ def _supervise(
             pace=pace,
             on_tick=lambda view: shown.show(status_of(view, words), clock.monotonic() - begun),
         )
-        with stop_on_signals(supervisor.stop, lambda: _abandon(chosen.layout, ledger.view)):
+
+        def pause(reason: str) -> None:
+            shown.pausing()
+            supervisor.stop(reason)
+
+        with stop_on_signals(pause, lambda: _abandon(chosen.layout, ledger.view)):
             return supervisor.run()
 
 
@@ -238,7 +246,6 @@ def stop_on_signals(stop: Callable[[str], None], abandon: Callable[[], None]) ->
             abandon()
             os._exit(128 + number)
         seen.append(number)
-        os.write(2, b"\npausing: sessions end, the running evaluation is finished; once more leaves at once\n")
         stop(SIGNALS[signal.Signals(number)])
 
     before = {number: signal.signal(number, handle) for number in SIGNALS}

@@ -141,7 +141,10 @@ def _same_judged(layout: RaceLayout, view: RaceView, entry: r.LockboxEntry) -> b
     for name, verdict in (view.lockbox.scores or {}).items():
         other = next(e for e in view.lockbox.entries or () if e.name == name)
         if (other.strategy, other.attempt) == (entry.strategy, entry.attempt):
-            content = layout.lockbox_evaluation(name).read_bytes()
+            try:
+                content = layout.lockbox_evaluation(name).read_bytes()
+            except OSError:
+                return None
             return content if files.sha256_bytes(content) == verdict.evaluation else None
     return None
 

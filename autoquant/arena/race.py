@@ -16,7 +16,7 @@ from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import RaceView
-from autoquant.market.manifest import Manifest, data_directory, load_manifest, quick_check
+from autoquant.market.manifest import Manifest, data_directory, load_manifest, panel_problems
 from autoquant.oracle.records import Judgement, Status
 from autoquant.protocol import PROTOCOL
 from autoquant.ratchet.recursion import Step, recursion_metrics
@@ -116,7 +116,7 @@ def survey(home: Path, data_root: Path) -> Ground:
     protected.require(home)
     data_dir = data_directory(data_root)
     manifest = load_manifest(data_dir)
-    problems = quick_check(data_dir, manifest)
+    problems = panel_problems(data_dir, manifest)
     if problems:
         raise DataError(problems[0], "set the data up again: setup_data.py")
     return Ground(home, data_dir, manifest, protected.load(home), protected.code_digest(home))

@@ -9,6 +9,7 @@ bytes under the same number, and finishes what comes after a verdict. Nothing is
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,15 +17,16 @@ from pathlib import Path
 from autoquant import files
 from autoquant.arena.agent_files import AgentFolder
 from autoquant.arena.audit import Auditor, Expected
+from autoquant.arena.delivery import Delivery, named
 from autoquant.arena.heartbeat import Heart
-from autoquant.arena.judging import Judge, Verdict, judge_attempt, read_score, store_verdict, unevaluated, violated
-from autoquant.arena.mailbox import DESCRIPTION_LIMIT, RefereeMailbox, Refused, Reply, ReplyKind, Request, RequestKind
+from autoquant.arena.judging import Judge, Verdict, judge_attempt, store_verdict, unevaluated, violated
+from autoquant.arena.mailbox import DESCRIPTION_LIMIT, RefereeMailbox, Refused, ReplyKind, Request, RequestKind
 from autoquant.arena.marker import Marker
 from autoquant.arena.plain_text import plain
 from autoquant.arena.standing import Standing
 from autoquant.arena.worktrees import STRATEGY, Worktrees
 from autoquant.clock import Clock, utc_iso
-from autoquant.errors import EvaluationCut, ImportGateError, InfrastructureFault
+from autoquant.errors import AutoQuantError, EvaluationCut, ImportGateError, InfrastructureFault
 from autoquant.files import NotRegularFile
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
@@ -36,11 +38,10 @@ from autoquant.ledger.records import (
     RecordBody,
     ViolationFound,
 )
-from autoquant.ledger.views import AttemptView, RaceView, results_tsv
+from autoquant.ledger.views import AttemptView, RaceView
 from autoquant.oracle.records import Outcome
 from autoquant.protocol import PROTOCOL
 
-RESULTS, SCORE = "results.tsv", "score.json"
 REFUSALS_RECORDED = 20
 """Bad requests of one competitor that get a line in the ledger; more are taken away without one."""
 _NOT_PLAIN = ImportGateError.__name__
@@ -90,7 +91,7 @@ class Referee:
         self._auditor = Auditor(layout, ledger, clock, home)
         self._heart = Heart(facts.heartbeat_seconds)
         self._locks: dict[str, threading.RLock] = {}
-        self._copies: dict[str, dict[str, bytes]] = {}
+        self._delivery = Delivery(layout, self._worktrees)
         self._guard = threading.Lock()
 
     def close(self) -> None:
@@ -112,11 +113,12 @@ class Referee:
         with self._lock(competitor):
             standing = self._standing(competitor)
             if self._worktrees.is_complete(competitor):
-                self.audit(competitor, None)
+                sessions = standing.racer.sessions
+                self.audit(competitor, None, owned=bool(sessions) and sessions[-1].reason in (None, "lost"))
             path = self._worktrees.prepare(
                 competitor, standing.strategy(0), standing.accepted(), self._marker(standing)
             )
-            self._refresh_copies(standing)
+            self._delivery.refresh(standing)
             self._heart.add(self._mailbox(competitor), "ready")
             return path
 
@@ -138,7 +140,7 @@ class Referee:
                 if racer.open_attempt is not None:
                     self._conclude(competitor)
                 elif not self._mailbox(competitor).has_reply(racer.attempts[-1].request):
-                    self._deliver(competitor, racer.attempts[-1])
+                    self._delivery.deliver(self._standing(competitor), racer.attempts[-1])
 
     def poll(self, competitor: str) -> bool:
         """Serve one request fully. False when there was none.
@@ -166,26 +168,36 @@ class Referee:
                 self._submit(competitor, item)
             return True
 
-    def audit(self, competitor: str, attempt: int | None) -> tuple[ViolationFound, ...]:
-        """Restore and record what was changed in a worktree. `attempt` is the one being charged, if any."""
+    def audit(self, competitor: str, attempt: int | None, *, owned: bool = True) -> tuple[ViolationFound, ...]:
+        """Restore and record what was changed in a worktree.
+
+        Parameters
+        ----------
+        attempt : the one being charged, if any.
+        owned : whether the competitor's programs ran since the last audit; a change without them is charged to nobody.
+        """
         with self._lock(competitor):
             standing = self._standing(competitor)
             expected: Expected = {
                 **self._worktrees.fixed_files(competitor, self._marker(standing)),
                 **self._worktrees.data_files(),
-                **self._copies.get(competitor, {}),
+                **self._delivery.copies(competitor),
             }
-            return self._auditor.worktree(self._folder(competitor), attempt, expected)
+            return self._auditor.worktree(self._folder(competitor), attempt, expected, owned=owned)
 
     def _submit(self, competitor: str, request: Request) -> None:
         standing = self._standing(competitor)
         mailbox = self._mailbox(competitor)
         known = next((a for a in standing.racer.attempts if a.request == request.id), None)
         if known is not None:
-            self._reply(competitor, request, ReplyKind.RECORD, f"this request was attempt {known.attempt}", known)
+            self._delivery.reply(
+                standing, request, ReplyKind.RECORD, f"this request was attempt {known.attempt}", known
+            )
             return
         if standing.racer.ended is not None or standing.racer.left <= 0:
-            self._reply(competitor, request, ReplyKind.BUDGET, "the budget is used; nothing was judged or charged")
+            self._delivery.reply(
+                standing, request, ReplyKind.BUDGET, "the budget is used; nothing was judged or charged"
+            )
             return
         self._auditor.checkout()
         number = len(standing.racer.attempts) + 1
@@ -194,9 +206,9 @@ class Referee:
         try:
             source = self._folder(competitor).read(STRATEGY, PROTOCOL.limits.strategy_bytes)
         except FileNotFoundError:
-            self._put_back(standing)
-            message = f"strategy.py is missing; it is back at {_named(standing.racer.working)}. Nothing was charged"
-            self._reply(competitor, request, ReplyKind.REFUSED, message)
+            self._delivery.put_back(standing)
+            message = f"strategy.py is missing; it is back at {named(standing.racer.working)}. Nothing was charged"
+            self._delivery.reply(standing, request, ReplyKind.REFUSED, message)
             return
         except (OSError, NotRegularFile):
             source = b""
@@ -204,7 +216,7 @@ class Referee:
         if source and not changed:
             if digest != request.strategy:
                 message = "strategy.py changed after run.py read it; nothing was judged or charged, run it again"
-                self._reply(competitor, request, ReplyKind.REFUSED, message)
+                self._delivery.reply(standing, request, ReplyKind.REFUSED, message)
                 return
             if self._answered_from_record(standing, request, digest):
                 return
@@ -225,17 +237,16 @@ class Referee:
 
     def _answered_from_record(self, standing: Standing, request: Request, digest: str) -> bool:
         """Reply to bytes that were judged before; nothing is charged."""
-        competitor = standing.competitor
         judged = standing.judged_before(digest)
         if judged is not None:
-            self._put_back(standing)
+            self._delivery.put_back(standing)
             message = f"this very file was judged as attempt {judged.attempt}; nothing was charged"
-            self._reply(competitor, request, ReplyKind.RECORD, message, judged)
+            self._delivery.reply(standing, request, ReplyKind.RECORD, message, judged)
             return True
         if digest == standing.view.created.seed_strategy and standing.view.seed is not None:
-            self._put_back(standing)
+            self._delivery.put_back(standing)
             message = f"this is the seed, score {standing.view.seed.score:.4f}; nothing was charged"
-            self._reply(competitor, request, ReplyKind.RECORD, message)
+            self._delivery.reply(standing, request, ReplyKind.RECORD, message)
             return True
         return False
 
@@ -244,16 +255,14 @@ class Referee:
         lineage = str(request.lineage)
         attempt = standing.racer.archive.get(lineage)
         if attempt is None:
-            self._reply(
-                competitor, request, ReplyKind.REFUSED, f"the archive has no {lineage} yet; nothing was changed"
+            self._delivery.reply(
+                standing, request, ReplyKind.REFUSED, f"the archive has no {lineage} yet; nothing was changed"
             )
             return
         files.atomic_write(self._lineage_file(competitor), lineage)
         self._folder(competitor).write(STRATEGY, standing.strategy(attempt))
-        message = (
-            f"strategy.py now holds {lineage} ({_named(attempt)}). Judged against {_named(standing.racer.working)}"
-        )
-        self._reply(competitor, request, ReplyKind.RESTORED, message)
+        message = f"strategy.py now holds {lineage} ({named(attempt)}). Judged against {named(standing.racer.working)}"
+        self._delivery.reply(standing, request, ReplyKind.RESTORED, message)
 
     def _conclude(self, competitor: str) -> None:
         """See the open attempt through to its reply."""
@@ -262,14 +271,29 @@ class Referee:
         assert attempt is not None
         self._heart.say(competitor, f"judging attempt {attempt.attempt} of {standing.budget}")
         try:
-            verdict = self._verdict(standing, attempt)
-            utc = utc_iso(self._clock.now())
-            self._append(store_verdict(self._layout, self._worktrees, standing, attempt, verdict, utc), utc)
+            self._close(standing, attempt, self._verdict(standing, attempt))
             self._commit_missing(competitor)
             self.audit(competitor, attempt.attempt)
-            self._deliver(competitor, self._standing(competitor).racer.attempts[-1])
+            standing = self._standing(competitor)
+            self._delivery.deliver(standing, standing.racer.attempts[-1])
         finally:
             self._heart.say(competitor, "ready")
+
+    def _close(self, standing: Standing, attempt: AttemptView, verdict: Verdict) -> None:
+        """Store and record a verdict. A disk that refuses is told while it can be: nobody cut that evaluation."""
+        utc = utc_iso(self._clock.now())
+        try:
+            self._append(store_verdict(self._layout, self._worktrees, standing, attempt, verdict, utc), utc)
+        except InfrastructureFault as error:
+            if verdict.judgement is not None:
+                with contextlib.suppress(AutoQuantError):
+                    self._append(self._fault(attempt, error))
+            raise
+
+    @staticmethod
+    def _fault(attempt: AttemptView, error: InfrastructureFault) -> FaultSeen:
+        kind = EvaluationCut if isinstance(error, EvaluationCut) else type(error)
+        return FaultSeen(attempt.competitor, attempt.attempt, kind.__name__, plain(error.message, 300))
 
     def _verdict(self, standing: Standing, attempt: AttemptView) -> Verdict:
         """Judge the stored bytes; the machine's faults are recorded and tried again, within limits."""
@@ -288,8 +312,7 @@ class Referee:
             try:
                 return judge_attempt(self._judge, standing, attempt, source, self._facts.noise_floor)
             except InfrastructureFault as error:
-                kind = EvaluationCut if isinstance(error, EvaluationCut) else type(error)
-                self._append(FaultSeen(competitor, attempt.attempt, kind.__name__, plain(error.message, 300)))
+                self._append(self._fault(attempt, error))
                 faults += not isinstance(error, EvaluationCut)
                 if faults >= self._facts.fault_tries:
                     raise
@@ -316,57 +339,6 @@ class Referee:
             tip = commit if facts.tip else tip
         if not self._layout.repository(competitor).is_dir():
             self._worktrees.prepare(competitor, standing.strategy(0), standing.accepted(), self._marker(standing))
-
-    def _deliver(self, competitor: str, attempt: AttemptView) -> None:
-        """Bring the worktree to the verdict and reply; the reply comes last."""
-        standing = self._standing(competitor)
-        self._put_back(standing)
-        self._refresh_copies(standing)
-        request = Request(attempt.request, RequestKind.SUBMIT)
-        self._reply(competitor, request, ReplyKind.VERDICT, self._verdict_words(standing, attempt), attempt)
-
-    def _verdict_words(self, standing: Standing, attempt: AttemptView) -> str:
-        reason = "" if attempt.decision is None else attempt.decision.reason
-        status = str(attempt.status)
-        if attempt.strategy == files.sha256_bytes(b""):
-            limit = PROTOCOL.limits.strategy_bytes >> 10
-            reason = (
-                f"strategy.py was a link, folder, pipe, empty, or larger than {limit} KiB; it has to be a plain file"
-            )
-        where = "stays" if standing.racer.working == attempt.attempt else "is back"
-        return f"{status}: {reason}. strategy.py {where} at {_named(standing.racer.working)}"
-
-    def _put_back(self, standing: Standing) -> None:
-        """strategy.py holds the working parent again."""
-        folder, working = self._folder(standing.competitor), standing.strategy(standing.racer.working)
-        if folder.digest(STRATEGY) != files.sha256_bytes(working):
-            folder.write(STRATEGY, working)
-
-    def _refresh_copies(self, standing: Standing) -> None:
-        """results.tsv and score.json as the record says."""
-        competitor = standing.competitor
-        copies = {RESULTS: results_tsv(standing.view, competitor).encode()}
-        closed = standing.racer.closed
-        if closed:
-            copies[SCORE] = self._layout.score(competitor, closed[-1].attempt).read_bytes()
-        for path, content in copies.items():
-            if self._folder(competitor).digest(path) != files.sha256_bytes(content):
-                self._folder(competitor).write(path, content, 0o444)
-        self._copies[competitor] = copies
-
-    def _reply(
-        self, competitor: str, request: Request, kind: ReplyKind, message: str, attempt: AttemptView | None = None
-    ) -> None:
-        standing = self._standing(competitor)
-        racer = standing.racer
-        score = None if attempt is None else read_score(self._layout, competitor, attempt.attempt)
-        mailbox = self._mailbox(competitor)
-        working = files.sha256_bytes(standing.strategy(racer.working))
-        used = len(racer.attempts)
-        mailbox.reply(
-            Reply(request.id, kind, message, used, standing.budget, racer.working, working, racer.archive, score)
-        )
-        mailbox.take(request)
 
     def _record_refusal(self, competitor: str, item: Refused) -> None:
         path = f".autoquant/requests/{plain(item.name, 80)}: {plain(item.reason, 200)}"
@@ -409,7 +381,3 @@ class Referee:
 
     def _append(self, body: RecordBody, utc: str | None = None) -> None:
         self._ledger.append(body, utc or utc_iso(self._clock.now()))
-
-
-def _named(attempt: int) -> str:
-    return f"attempt {attempt}" if attempt else "the seed"

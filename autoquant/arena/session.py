@@ -139,6 +139,7 @@ class Session:
         """End the program and everything it started; returns the exit code when it had ended on its own."""
         code = self.exit_code()
         process.end_tree(self._child.pid, run_id=self._mark)
+        process.end_strays(self._mark)
         with contextlib.suppress(subprocess.TimeoutExpired):  # stuck in the kernel: nothing more can be done
             self._child.wait(timeout=30)
         for thread in self._threads:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from autoquant import codec, files
 from autoquant.arena.mailbox import LINEAGES, Reply, ReplyKind
@@ -23,10 +24,10 @@ from autoquant.clock import SystemClock, utc_iso
 from autoquant.errors import DataError, UserError
 from autoquant.ledger.views import COLUMNS, inert
 from autoquant.market import data_directory
-from autoquant.oracle.command import load_calibration, open_judge
-from autoquant.oracle.records import Digests, Evaluation, Judgement, Outcome, Status
+from autoquant.oracle.command import load_calibration, open_judge, without_place
+from autoquant.oracle.records import Digests, Evaluation, Outcome, Status
 from autoquant.protocol import PROTOCOL, SCHEMA_VERSION
-from autoquant.ratchet.decide import Decision, after_confirmation, propose, settle
+from autoquant.ratchet.decide import Decision, after_confirmation, propose, reconsider, settle
 from autoquant.ratchet.feedback import Feedback, feedback
 from autoquant.ratchet.score_file import ScoreFile, agent_score
 from autoquant.ratchet.state import RatchetState, Trial, advance
@@ -69,7 +70,8 @@ def experiment(home: Path, data_root: Path, description: str, say: Callable[[str
     except FileNotFoundError:
         raise UserError(f"{home / STRATEGY}: not found", "git checkout -- strategy.py brings the seed back") from None
     except files.NotRegularFile as error:
-        raise UserError(error.message, "strategy.py has to be one plain file") from None
+        hint = f"{STRATEGY} has to be one plain file of at most {PROTOCOL.limits.strategy_bytes >> 10} KiB, no link"
+        raise UserError(error.message, hint) from None
     judge, _ = open_judge(data_root, "valid", jobs=None, reveal=True)
     with judge:
         shelf = _Shelf(home, judge.pins.of(source))
@@ -92,9 +94,15 @@ def experiment(home: Path, data_root: Path, description: str, say: Callable[[str
             if decision.needs_confirmation:
                 say("confirming before anything is accepted")
                 confirmation = judge.confirm(source, number, judgement)
+                trial, decision = reconsider(state, trial, decision, confirmation, noise_floor=floor)
             decision, _ = settle(state, trial, decision, confirmation, noise_floor=floor, budget=number)
             decision, notes = replace(decision, attempts_left=None), feedback(state, trial, decision)
-    return shelf.add(source, trial, judgement, decision, notes, description)
+    return shelf.add(source, trial, decision, notes, description)
+
+
+def undecided(evaluation: Evaluation) -> ScoreFile:
+    """score.json of a strategy that was scored without any ratchet (`evaluate.py`)."""
+    return agent_score(evaluation, None, None, 0, str(evaluation.outcome), reveal=True)
 
 
 def restore(home: Path, lineage: str) -> Reply:
@@ -190,14 +198,13 @@ class _Shelf:
         self,
         source: bytes,
         trial: Trial,
-        judgement: Judgement,
         decision: Decision,
         notes: Feedback | None,
         description: str,
     ) -> Reply:
         """Store one judged text; the record comes before results.tsv, so a kill loses a line there at most."""
         number, before = trial.attempt, self.state()
-        evaluation = after_confirmation(judgement.evaluation, decision)
+        evaluation = after_confirmation(trial.evaluation, decision)
         score = agent_score(evaluation, notes, decision, number, decision.status, reveal=True)
         files.atomic_write(self._root / "strategies" / f"{trial.strategy}.py", source)
         files.atomic_write(self._root / "evaluations" / f"{number:04d}.json", codec.dumps(evaluation) + "\n")
@@ -215,8 +222,7 @@ class _Shelf:
         state = self.state()
         working, text = (0, "") if state is None else (state.parent.attempt, state.parent.strategy)
         archive = {} if state is None else state.archive.attempts()
-        shown = None if score is None else codec.encode(score)
-        return Reply("", kind, message, len(self.journal.rows), None, working, text, archive, shown)
+        return Reply("", kind, message, len(self.journal.rows), None, working, text, archive, shown(score))
 
     def _evaluation(self, attempt: int) -> Evaluation:
         path = self._root / "evaluations" / f"{attempt:04d}.json"
@@ -243,6 +249,17 @@ class _Shelf:
             inert(plain(description, 500)),
         )
         files.append_line(path, "\t".join(cells))
+
+
+def shown(score: ScoreFile | None) -> dict[str, Any] | None:
+    """A score as a reply carries it: the place of a fault is said by its line, not once more in its text."""
+    if score is None:
+        return None
+    encoded: dict[str, Any] = codec.encode(score)
+    fault = encoded["fault"]
+    if fault and fault["message"]:
+        encoded["fault"] = {**fault, "message": without_place(fault["message"])}
+    return encoded
 
 
 def _number(value: float | None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,7 +79,7 @@ class RaceStatus:
     race: str
     kind: str
     state: str
-    """`running`, `paused`, `interrupted` (killed), `terminal` or `lockbox open`."""
+    """`running`, `paused`, `interrupted` (killed), `terminal`, `opening the lockbox` or `lockbox open`."""
     arena: str | None
     """Who holds the race now."""
     source: str
@@ -186,10 +185,12 @@ def status_of(view: RaceView, arena: str | None) -> RaceStatus:
 
 
 def _state(view: RaceView, arena: str | None) -> str:
+    if view.is_terminal:
+        if view.lockbox.is_closed:
+            return "lockbox open"
+        return "opening the lockbox" if view.lockbox.is_reserved and arena is not None else "terminal"
     if arena is not None:
         return "running"
-    if view.is_terminal:
-        return "lockbox open" if view.lockbox.is_closed else "terminal"
     return "paused" if view.stopped is not None or not view.starts else "interrupted"
 
 
@@ -268,10 +269,10 @@ def attempt_text(last: Last | None) -> str:
 def signed(value: float) -> str:
     """Two decimals with a sign.
 
-    >>> signed(-0.039), signed(0.45)
-    ('−0.04', '+0.45')
+    >>> signed(-0.039), signed(0.45), signed(-0.001)
+    ('−0.04', '+0.45', '+0.00')
     """
-    return f"{value:+.2f}".replace("-", "−")
+    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
 
 
 def number(value: float | None) -> str:
@@ -287,7 +288,8 @@ def table_rows(status: RaceStatus) -> list[tuple[str, str, str, str, str]]:
         champion = number(racer.champion.score) + (f" ▲{gain:.2f}" if racer.champion.attempt and gain else "")
         last = attempt_text(racer.last) if racer.state == "racing" else racer.state
         if racer.evaluating is not None:
-            last = f"judging #{racer.evaluating}"
+            before = "" if racer.last is None else f"{last}, "
+            last = f"{before}judging #{racer.evaluating}"
         rows.append((racer.name, f"{racer.attempts}/{racer.budget}", champion, number(racer.working.score), last))
     return rows
 
@@ -302,23 +304,26 @@ def plain_table(status: RaceStatus) -> str:
     return "\n".join(lines)
 
 
-def footer(status: RaceStatus, extra: Iterable[str] = ()) -> str:
+def footer(status: RaceStatus) -> str:
     """State, counts of what went wrong, provenance."""
-    parts = [status.state, *counts(status), *extra]
+    return " · ".join([status.state, *counts(status), *provenance(status)])
+
+
+def provenance(status: RaceStatus) -> list[str]:
+    """What has to be known about the prices; nothing when they are the public archive's."""
     if status.kind == "demo":
-        parts.append("synthetic data: no score here is a market result")
-    elif status.allow_source is not None:
-        parts.append(f"source {status.source} (allowed by option)")
-    return " · ".join(parts)
+        return ["synthetic data: no score here is a market result"]
+    return [] if status.allow_source is None else [f"source {status.source} (allowed by option)"]
 
 
 def counts(status: RaceStatus) -> list[str]:
     """Faults, violations and, where there are any, incidents."""
-    parts = [_count(status.faults, "fault"), _count(status.violations, "violation")]
-    return parts + ([_count(status.incidents, "incident")] if status.incidents else [])
+    parts = [counted(status.faults, "fault"), counted(status.violations, "violation")]
+    return parts + ([counted(status.incidents, "incident")] if status.incidents else [])
 
 
-def _count(value: int, word: str) -> str:
+def counted(value: int, word: str) -> str:
+    """`1 fault`, `2 faults`."""
     return f"{value} {word}" + ("" if value == 1 else "s")
 
 

@@ -14,8 +14,8 @@ PATIENCE_SECONDS = 600.0
 """An evaluation in progress is finished first."""
 
 
-def stop(state: Path, race: str | None, clock: Clock | None = None) -> str:
-    """Pause the named race, or the one that runs; returns what happened in one line.
+def stop(state: Path, race: str | None, clock: Clock | None = None) -> RaceLayout:
+    """Pause the named race, or the one that runs; returns it once its arena has let go.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def stop(state: Path, race: str | None, clock: Clock | None = None) -> str:
         if clock.monotonic() > deadline:
             raise InfrastructureFault(f"race {layout.race} is still held by {who}", "end that process, then resume")
         clock.sleep(0.2)
-    return f"race {layout.race} is paused; the same start command resumes it"
+    return layout
 
 
 def _running(state: Path, race: str | None) -> RaceLayout:

@@ -26,6 +26,8 @@ from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import CompetitorView, RaceView
 
+LEFTOVERS = 100
+"""Requests answered after a session whose program is gone: one is honest, more are a flood nobody waits for."""
 NOT_IDLE = ("paused", "lost", "fault")
 """Ends of a session that say nothing about the competitor."""
 
@@ -45,8 +47,8 @@ class RefereeDuties(Protocol):
         """Answer one request; False when there was none."""
         ...
 
-    def audit(self, competitor: str, attempt: int | None) -> object:
-        """Restore and record changed protected files."""
+    def audit(self, competitor: str, attempt: int | None, *, owned: bool = True) -> object:
+        """Restore and record changed protected files; `owned`: whether the competitor's programs ran meanwhile."""
         ...
 
 
@@ -117,6 +119,7 @@ class Supervisor:
         AutoQuantError : an infrastructure fault; everything is paused, nothing is charged for it.
         """
         self._layout.stop_request.unlink(missing_ok=True)
+        process.adopt_orphans()
         self._take_over()
         self._append(r.ArenaStarted(os.getpid(), socket.gethostname()))
         failure: BaseException | None = None
@@ -187,7 +190,7 @@ class Supervisor:
     def _run_session(self, competitor: Competitor, racer: CompetitorView, worktree: Path) -> bool:
         """One session from start to audit; False when the program could not be started."""
         name, number = competitor.name, len(racer.sessions) + 1
-        self._referee.audit(name, None)
+        self._referee.audit(name, None, owned=False)
         try:
             plan = harness_of(competitor).session(competitor, self._request(racer, number, worktree))
             self._append(r.SessionStarted(name, number))
@@ -212,8 +215,9 @@ class Supervisor:
             code = session.end()
             seconds = session.seconds
             self._append(r.SessionEnded(name, number, reason, code, round(seconds, 3)))
-        while not self._stopping.is_set() and self._referee.poll(name):
-            pass
+        for _ in range(LEFTOVERS):
+            if self._stopping.is_set() or not self._referee.poll(name):
+                break
         self._referee.audit(name, None)
         return True
 

@@ -14,7 +14,7 @@ def watch(layout: RaceLayout, voice: Voice, *, as_json: bool, clock: Clock | Non
     """Show every change until no arena holds the race; with `as_json` one line of JSON per change, on stdout."""
     clock = clock or SystemClock()
     begun, shown = clock.monotonic(), ""
-    with display(voice) as table:
+    with display(voice, watching=True) as table:
         while True:
             status = race_status(layout)
             if as_json:

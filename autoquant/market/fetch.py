@@ -63,6 +63,9 @@ class _PromptPool(HTTPConnectionPool):
     ConnectionCls = _PromptConnection
 
 
+_ERROR_BODY_BYTES = 1 << 16
+
+
 class _PromptAdapter(HTTPAdapter):
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         super().init_poolmanager(*args, **kwargs)
@@ -224,7 +227,8 @@ class Fetcher:
     def _refused(self, url: str, answer: requests.Response) -> None:
         """Return for 404, raise `_Retry` for what may pass and a fault for what will not."""
         status = answer.status_code
-        if len(answer.content) > self.patience.max_bytes or status == 404:
+        if status == 404:
+            answer.raw.read(_ERROR_BODY_BYTES)  # a short body read to its end keeps the connection
             return
         if status in (408, 425, 429) or status >= 500:
             raise _Retry(f"answers {status}", _retry_after(answer.headers.get("Retry-After"), self._clock))

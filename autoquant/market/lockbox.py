@@ -148,7 +148,10 @@ def _already(target_dir: Path, manifest: Manifest) -> LockboxData | None:
         raise DataError(f"{path}: was opened from other data ({record.manifest[:12]}…, here {manifest.digest[:12]}…)")
     panel = load_panel(target_dir, "lockbox")
     if panel.digest != record.panel.digest:
-        raise DataError(f"{target_dir / 'lockbox.npy'}: differs from the digest in record.json")
+        raise DataError(
+            f"{target_dir / 'lockbox.npy'}: differs from the digest in record.json",
+            f"remove {target_dir}, then the same command fetches it again",
+        )
     return LockboxData(panel, record)
 
 

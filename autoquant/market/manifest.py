@@ -14,6 +14,7 @@ import numpy as np
 from autoquant import codec, files
 from autoquant.clock import ms_iso
 from autoquant.errors import AutoQuantError, DataError
+from autoquant.market.grid import NEVER
 from autoquant.market.panel import Panel
 from autoquant.market.store import load_panel
 from autoquant.protocol import SCHEMA_VERSION
@@ -234,9 +235,25 @@ def quick_check(data_dir: Path, manifest: Manifest) -> list[str]:
     return problems
 
 
+def panel_problems(data_dir: Path, manifest: Manifest) -> list[str]:
+    """What every race asks of its panels: pinned content, and no missing bar that the manifest does not list."""
+    problems = quick_check(data_dir, manifest)
+    if problems:
+        return problems
+    for split, pin in sorted(manifest.splits.items()):
+        if load_panel(data_dir, split).digest != pin.digest:
+            problems.append(f"{data_dir / split}.npy: content differs from the manifest's digest")
+    return problems or unlisted_gaps(load_panel(data_dir, "valid"), manifest)
+
+
 def unlisted_gaps(panel: Panel, manifest: Manifest) -> list[str]:
-    """Missing bars inside a life that the manifest does not list, in words; a real race refuses a panel with any."""
-    problems = []
+    """Missing bars inside a life that the manifest does not list, in words; a real race refuses a panel with any.
+
+    Contracts that are not the panel's own are named in their place.
+    """
+    problems = _other_contracts(panel, manifest)
+    if problems:
+        return problems
     for contract in manifest.contracts:
         missing = np.isnan(panel.close[:, panel.assets.index(contract.symbol)])
         missing &= panel.times >= iso_ms(contract.first_bar)
@@ -249,6 +266,16 @@ def unlisted_gaps(panel: Panel, manifest: Manifest) -> list[str]:
             at = ms_iso(int(panel.times[missing][0]))
             problems.append(f"{contract.symbol}: {int(missing.sum())} bars missing that no gap lists, first at {at}")
     return problems
+
+
+def _other_contracts(panel: Panel, manifest: Manifest) -> list[str]:
+    """Where the manifest's contracts are not the panel's: their names, tiers and last bars."""
+    listed = {
+        one.symbol: (one.tier, NEVER if one.last_bar is None else iso_ms(one.last_bar)) for one in manifest.contracts
+    }
+    packed = dict(zip(panel.assets, zip(panel.tier.tolist(), panel.last_bar.tolist(), strict=True), strict=True))
+    names = sorted(name for name in listed.keys() | packed.keys() if listed.get(name) != packed.get(name))
+    return [f"{name}: the manifest's tier or last bar is not the panel's" for name in names]
 
 
 def iso_ms(text: str) -> int:
@@ -268,12 +295,7 @@ def verify(data_dir: Path) -> list[str]:
     Problems in words, empty when all is well.
     """
     manifest = load_manifest(data_dir)
-    problems = quick_check(data_dir, manifest)
-    if not problems:
-        for split, pin in sorted(manifest.splits.items()):
-            if load_panel(data_dir, split).digest != pin.digest:
-                problems.append(f"{data_dir / split}.npy: content differs from the manifest's digest")
-        problems += unlisted_gaps(load_panel(data_dir, "valid"), manifest)
+    problems = panel_problems(data_dir, manifest)
     if manifest.is_synthetic:
         for seed in manifest.lockbox:
             path = data_dir / seed.path

@@ -196,6 +196,8 @@ def _manifest_digest(data_dir: Path) -> str | None:
 
 @contextlib.contextmanager
 def _alone(data_root: Path, clock: Clock) -> Iterator[None]:
+    if data_root.exists() and not data_root.is_dir():
+        raise UserError(f"{data_root}: a file stands where the data should go", "--data-dir DIR names a folder")
     try:
         data_root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -205,14 +207,18 @@ def _alone(data_root: Path, clock: Clock) -> Iterator[None]:
 
 
 def _check_complete(data_dir: Path, source: str, protocol: Protocol) -> None:
-    manifest = load_manifest(data_dir)
+    hint = "remove this directory by hand and run setup_data.py again"
+    try:
+        manifest = load_manifest(data_dir)
+    except DataError as error:
+        raise DataError(error.message, hint) from None
     problems = quick_check(data_dir, manifest)
     if manifest.source != source:
         problems.insert(0, f"{data_dir}: holds data of {manifest.source}, not of {source}")
     if manifest.bar_hours != protocol.calendar.bar_hours:
         problems.insert(0, f"{data_dir}: holds {manifest.bar_hours}-hour bars, not {protocol.calendar.bar_hours}-hour")
     if problems:
-        raise DataError(problems[0], "remove this directory by hand and run setup_data.py again")
+        raise DataError(problems[0], hint)
 
 
 def _sweep(data_dir: Path) -> None:

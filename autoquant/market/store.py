@@ -61,13 +61,19 @@ def load_panel(data_dir: Path, split: str) -> Panel:
     again = "run setup_data.py"
     try:
         head = codec.loads(PanelHead, head_file.read_bytes(), str(head_file))
-        cube = np.asarray(np.load(cube_file, mmap_mode="r", allow_pickle=False))
+        mapped = np.load(cube_file, mmap_mode="r", allow_pickle=False)
+        surplus = cube_file.stat().st_size - mapped.offset - mapped.nbytes
     except FileNotFoundError as error:
         raise DataError(f"{error.filename}: no such panel", again) from None
-    except (ValueError, EOFError, OSError, ConfigError) as error:
+    except ConfigError as error:
+        raise DataError(error.message, f"{again} --verify") from None
+    except (ValueError, EOFError, OSError) as error:
         raise DataError(f"{cube_file}: cannot be opened ({error})", f"{again} --verify") from None
+    cube = np.asarray(mapped)
     if head.schema_version != SCHEMA_VERSION:
         raise DataError(f"{head_file}: schema {head.schema_version}, this program reads {SCHEMA_VERSION}", again)
+    if surplus:
+        raise DataError(f"{cube_file}: {surplus} bytes more than its own head says", f"{again} --verify")
     if cube.dtype != np.float64 or cube.shape != (len(CUBE_FIELDS), head.rows, len(head.assets)):
         raise DataError(f"{cube_file}: holds {cube.dtype} {cube.shape}, not what {head_file.name} says", again)
     return Panel(

@@ -30,6 +30,11 @@ class Accounts:
     delayed: tuple[FoldResult, ...]
     protocol: Protocol
 
+    @property
+    def score(self) -> float:
+        """At plain costs."""
+        return self._score(self.plain)
+
     def evaluation(
         self,
         digests: Digests,
@@ -43,7 +48,7 @@ class Accounts:
         return Evaluation(
             outcome=Outcome.SCORED if all(gate.passed for gate in every) else Outcome.GATE,
             digests=digests,
-            score=self._score(self.plain),
+            score=self.score,
             folds=tuple(fold_score(w, r) for w, r in zip(self.windows, self.plain, strict=True)),
             gates=every,
             score_double_cost=self._score(self.double_cost),

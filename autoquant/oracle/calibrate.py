@@ -35,6 +35,7 @@ from autoquant.oracle.records import Digests
 from autoquant.oracle.simulation import decision_rows
 from autoquant.oracle.tape import Tape, build_tape
 from autoquant.protocol import PROTOCOL, SCHEMA_VERSION, Calibration, Protocol
+from autoquant.stats.bootstrap import stationary_days
 
 if TYPE_CHECKING:
     from autoquant.market.panel import Panel
@@ -127,20 +128,14 @@ def calibrate(
 
 
 def stationary_indices(generator: np.random.Generator, folds: int, length: int, mean_block: float) -> Ints:
-    """One stationary bootstrap draw per fold (Politis & Romano 1994), circular.
-
-    Each position starts a new block with probability 1 / `mean_block` at a uniform place, else goes on by one.
+    """One stationary bootstrap draw per fold, circular: see `stationary_days`.
 
     Returns
     -------
     (length, folds) indices.
     """
     starts = generator.integers(length, size=(length, folds))
-    fresh = generator.random((length, folds)) < 1.0 / mean_block
-    fresh[0] = True
-    position = np.arange(length)[:, None]
-    begun = np.maximum.accumulate(np.where(fresh, position, 0), axis=0)
-    return np.asarray((np.take_along_axis(starts, begun, axis=0) + position - begun) % length)
+    return stationary_days(starts, generator.random((length, folds)) < 1.0 / mean_block, axis=0)
 
 
 def jitter(decisions: Floats, factors: Floats) -> Floats:

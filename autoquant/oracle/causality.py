@@ -16,6 +16,7 @@ from autoquant.errors import LimitError
 from autoquant.oracle.cuts import Probe, Repetition, Truncation, confirm_probes, profitable, screen_probes
 from autoquant.oracle.draws import Draws
 from autoquant.oracle.folds import DAY_MS, Window
+from autoquant.oracle.merit import merits
 from autoquant.oracle.probes import Prober, Tally
 from autoquant.oracle.result import FoldResult
 from autoquant.oracle.runs import Run, StrategyRuns
@@ -66,8 +67,7 @@ def screen(
     LimitError : the depth's CPU budget is spent, or a call hit its own limit. InfrastructureFault : cut from outside.
     """
     spans = [runs.span(window) for window in windows]
-    profits = [result.bars.price_pnl for result in results]
-    probes = screen_probes(key, spans, profits, _bars_per_day(runs), rules)
+    probes = screen_probes(key, spans, merits(runs.panel, spans, base, results), _bars_per_day(runs), rules)
     return _check(runs, base, windows, probes, rules, PROTOCOL.limits.screen_budget_cpu_seconds)
 
 
@@ -82,8 +82,7 @@ def confirm(
 ) -> CausalityReport:
     """The deep check before an acceptance; arguments and errors as in `screen`."""
     spans = [runs.span(window) for window in windows]
-    profits = [result.bars.price_pnl for result in results]
-    probes = confirm_probes(key, spans, profits, _bars_per_day(runs), rules)
+    probes = confirm_probes(key, spans, merits(runs.panel, spans, base, results), _bars_per_day(runs), rules)
     return _check(runs, base, windows, probes, rules, PROTOCOL.limits.confirm_budget_cpu_seconds)
 
 
@@ -127,8 +126,8 @@ def lockbox(
     report = _report([Tally(repeated.kind, repeated.detail, 2, repeated.cpu_seconds), *tallies])
     if not report.passed:
         return report, path
-    profit = result_of(path).bars.price_pnl
-    cuts = profitable(Draws(key, "lockbox"), [span], [profit], rules.lockbox_cuts, skip=frozenset(ends))
+    paid = merits(runs.panel, [span], [path], [result_of(path)])
+    cuts = profitable(Draws(key, "lockbox"), [span], paid, rules.lockbox_cuts, skip=frozenset(ends))
     probes: list[Probe] = [Truncation(0, cut) for _, cut in cuts]
     bars = _check(runs, [path], [window], probes, rules, np.inf)
     cpu_seconds = report.cpu_seconds + bars.cpu_seconds

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import stat
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from autoquant import cli, codec, files
-from autoquant.errors import DataError, UserError
+from autoquant.errors import ConfigError, DataError, UserError
 from autoquant.executor import LocalPool
 from autoquant.market import data_directory, load_manifest, load_panel
 from autoquant.oracle.calibrate import NoiseFloor
@@ -18,13 +20,25 @@ from autoquant.oracle.records import Evaluation, Judgement, Outcome, Timings
 from autoquant.protocol import PROTOCOL, SCHEMA_VERSION
 
 CALIBRATION_FILE = "calibration.json"
+SCORE_FILE = "score.json"
 CALIBRATION_SEED = 20190901
 PROTECTED_LIST = "protected.sha256"
+_LIMITS = PROTOCOL.limits
+HINTS = {
+    "SyntaxError": "python -m py_compile FILE shows the place",
+    "import": "numpy, pandas, scipy and the pure part of the standard library; one target_weights(panel, train_end)",
+    "output": "return a DataFrame of finite weights, bars × assets, a row per bar, the same for the same inputs",
+    "causality": "row t may use rows ≤ t only: look for shift(-n), centred windows, bfill, whole-sample statistics",
+    "CpuLimit": f"{_LIMITS.cpu_seconds:.0f} s of CPU per call: replace loops over bars by array operations",
+    "MemoryLimit": f"{_LIMITS.memory_bytes >> 20:,} MiB per call: keep fewer copies of the panel",
+}
+"""What to do, by kind of fault or by failed gate."""
+CRASH_HINT = "mend that line; a bar is NaN where its contract does not live"
 
 
 @dataclass(frozen=True)
 class ScoreAnswer:
-    """`evaluate.py --json`, and score.json outside a race."""
+    """`evaluate.py --json`: everything, daily returns included; nothing here is for an agent in a race."""
 
     strategy: str
     source: str
@@ -44,19 +58,38 @@ def open_judge(data_root: Path, split: str, *, jobs: int | None, reveal: bool = 
 
     Raises
     ------
-    DataError : no data were set up, or VALID is not here (an agent's worktree holds TRAIN only).
+    DataError : no data were set up, they differ from the manifest, or VALID is not here (an agent's worktree holds
+        TRAIN only).
     """
     folder = data_directory(data_root)
     manifest = load_manifest(folder)
     panel = load_panel(folder, "train" if split == "train" else "valid")
     pin = manifest.splits[split]
+    if panel.digest != pin.digest:
+        raise DataError(
+            f"{folder / split}.npy: content differs from the manifest's digest",
+            "setup_data.py --verify says what is left; remove that directory by hand and set the data up again",
+        )
     pins = Pins(PROTOCOL.digest, code_digest(), pin.digest)
     windows: Sequence[Window] = train_windows() if split == "train" else valid_windows()
     return Judge(panel, windows, pins=pins, jobs=jobs, reveal=reveal, split=split), manifest.source
 
 
-def evaluate(strategy: Path, data_root: Path, *, split: str, jobs: int | None, as_json: bool) -> int:
-    """Score `strategy` outside a race and print everything there is to know. Exit 3 when it broke a rule."""
+def evaluate(
+    strategy: Path,
+    data_root: Path,
+    *,
+    split: str,
+    jobs: int | None,
+    as_json: bool,
+    score_file: Callable[[Evaluation], object],
+) -> int:
+    """Score `strategy` outside a race and print everything there is to know. Exit 3 when it broke a rule.
+
+    Parameters
+    ----------
+    score_file : what score.json says of an evaluation; written on VALID, and on TRAIN into scratch/ where that is.
+    """
     source = read_strategy(strategy)
     judge, market = open_judge(data_root, split, jobs=jobs)
     with judge:
@@ -64,9 +97,13 @@ def evaluate(strategy: Path, data_root: Path, *, split: str, jobs: int | None, a
     answer = ScoreAnswer(strategy.name, market, judgement.evaluation, judgement.causality_detail, judgement.timings)
     scratch = cli.HOME / "scratch"
     if split == "train" and scratch.is_dir():
-        files.atomic_write(scratch / "score.json", codec.dumps(answer, indent=1) + "\n")
+        written = scratch / SCORE_FILE
     elif split == "valid":
-        files.atomic_write(cli.HOME / "score.json", codec.dumps(answer, indent=1) + "\n")
+        written = cli.HOME / SCORE_FILE
+    else:
+        written = None
+    if written is not None:
+        files.atomic_write(written, codec.dumps(score_file(judgement.evaluation), indent=1) + "\n")
     if as_json:
         cli.emit_json(answer)
     else:
@@ -75,7 +112,9 @@ def evaluate(strategy: Path, data_root: Path, *, split: str, jobs: int | None, a
     if fault is None:
         return 0
     where = strategy.name if fault.line is None else f"{strategy.name}:{fault.line}"
-    cli.note(f"error: {where}: {fault.kind}: {cli.one_line(fault.message or judgement.evaluation.outcome)}")
+    words = without_place(cli.one_line(fault.message or judgement.evaluation.outcome))
+    cli.note(f"error: {where}: {fault.kind}: {words}")
+    cli.note(f"hint: {HINTS.get(fault.kind) or HINTS.get(judgement.evaluation.failed_gate or '', CRASH_HINT)}")
     return 3
 
 
@@ -131,13 +170,16 @@ def load_calibration(folder: Path) -> NoiseFloor:
 
     Raises
     ------
-    DataError : there is none, or it was measured for another protocol or other data.
+    DataError : there is none, it cannot be read, or it was measured for another protocol or other data.
     """
     path = folder / CALIBRATION_FILE
     hint = "run: uv run evaluate.py --calibrate"
     if not path.is_file():
         raise DataError(f"{folder.name}/{path.name}: these data are not calibrated", hint)
-    floor = codec.loads(NoiseFloor, path.read_bytes(), path.name)
+    try:
+        floor = codec.loads(NoiseFloor, path.read_bytes(), f"{folder.name}/{path.name}")
+    except ConfigError as error:
+        raise DataError(error.message, hint) from None
     if floor.digests.protocol != PROTOCOL.digest:
         raise DataError(f"{folder.name}/{path.name}: measured under another protocol", hint)
     if floor.digests.data != load_manifest(folder).splits["valid"].digest:
@@ -146,16 +188,29 @@ def load_calibration(folder: Path) -> NoiseFloor:
 
 
 def read_strategy(path: Path) -> bytes:
-    """Bytes of a strategy file.
+    """Bytes of a strategy file; one byte more than is allowed at most, which the import gate then refuses.
 
     Raises
     ------
-    UserError : not a file that can be read.
+    UserError : not a plain file that can be read.
     """
+    hint = "name a strategy file, for example strategy.py"
     try:
-        return path.read_bytes()
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise UserError(f"{path}: not a file", hint)
+        with path.open("rb") as file:
+            return file.read(_LIMITS.strategy_bytes + 1)
     except OSError as error:
-        raise UserError(f"{path}: {error.strerror}", "name a strategy file, for example strategy.py") from None
+        raise UserError(f"{path}: {error.strerror}", hint) from None
+
+
+def without_place(text: str) -> str:
+    """A fault's text without the file and line it begins with, for where those were said already.
+
+    >>> without_place("strategy.py line 3: imports os"), without_place("strategy.py: 702 lines"), without_place("3: x")
+    ('imports os', '702 lines', '3: x')
+    """
+    return re.sub(r"^strategy\.py(?: line \d+)?: ", "", text)
 
 
 def describe(name: str, market: str, judgement: Judgement) -> list[str]:
@@ -178,7 +233,7 @@ def describe(name: str, market: str, judgement: Judgement) -> list[str]:
             )
     for gate in evaluation.gates:
         if not gate.passed:
-            lines.append(f"gate   {gate.name} fails: {gate.detail}")
+            lines.append(f"gate   {gate.name} fails" + (f": {gate.detail}" if gate.detail else ""))
     if evaluation.outcome is Outcome.SCORED:
         lines.append("gates  all pass")
     lines.append(

@@ -1,6 +1,7 @@
 """Where to look for a leak: cuts drawn from a key the strategy could not know, where a leak would have earned.
 
-A peek at bar t+1 pays on bar t+1, so a cut after bar t is drawn in proportion to the profit of the bar behind it.
+A peek at bar t+1 pays on bar t+1, so a cut after bar t is drawn in proportion to what the decision earned on the bar
+behind it (`merit`).
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from autoquant.oracle.draws import Draws
 from autoquant.oracle.runs import Span
 from autoquant.protocol import Causality
 
-Profits = Sequence[NDArray[np.float64]]
-"""Per fold (n,) price PnL of each scored bar of the base run."""
+Merits = Sequence[NDArray[np.float64]]
+"""Per fold (n,) what the base run's decisions earned on each scored bar."""
 
 
 @dataclass(frozen=True)
@@ -59,17 +60,15 @@ class Repetition:
 Probe = Truncation | Differential | Perturbation | Repetition
 
 
-def screen_probes(
-    key: bytes, spans: Sequence[Span], profits: Profits, bars_per_day: int, rules: Causality
-) -> list[Probe]:
+def screen_probes(key: bytes, spans: Sequence[Span], paid: Merits, bars_per_day: int, rules: Causality) -> list[Probe]:
     """Every attempt: per fold a T in the last days and a T at a profitable bar, W over the folds, one repetition."""
     draws = Draws(key, "screen")
     probes: list[Probe] = [Repetition(draws.below(len(spans)))]
     for fold, span in enumerate(spans):
         earliest = max(span.start - 1, span.stop - 1 - rules.screen_last_days * bars_per_day)
         probes.append(Truncation(fold, draws.between(earliest, span.stop - 2)))
-        probes += [Truncation(fold, cut) for _, cut in profitable(draws, [span], [profits[fold]], 1)]
-    chosen = profitable(draws, spans, profits, rules.screen_windows)
+        probes += [Truncation(fold, cut) for _, cut in profitable(draws, [span], [paid[fold]], 1)]
+    chosen = profitable(draws, spans, paid, rules.screen_windows)
     for fold, span in enumerate(spans):
         cuts = tuple(sorted(cut for of, cut in chosen if of == fold))
         if cuts:
@@ -79,36 +78,34 @@ def screen_probes(
     return probes
 
 
-def confirm_probes(
-    key: bytes, spans: Sequence[Span], profits: Profits, bars_per_day: int, rules: Causality
-) -> list[Probe]:
+def confirm_probes(key: bytes, spans: Sequence[Span], paid: Merits, bars_per_day: int, rules: Causality) -> list[Probe]:
     """Before an acceptance: profit-weighted T over all folds, and two other futures per fold."""
     draws = Draws(key, "confirm")
     probes: list[Probe] = []
     least = rules.future_days_minimum * bars_per_day
     for fold, span in enumerate(spans):
         shorter = Span(span.first, span.train_end, span.start, max(span.start + 1, span.stop - least))
-        known = profits[fold][: shorter.stop - span.start]
+        known = paid[fold][: shorter.stop - span.start]
         for number, (_, cut) in enumerate(profitable(draws, [shorter], [known], rules.confirm_futures_per_fold)):
             probes.append(Perturbation(fold, cut, Draws(key, "future", fold, number)))
-    cuts = profitable(draws, spans, profits, rules.confirm_truncations)
+    cuts = profitable(draws, spans, paid, rules.confirm_truncations)
     return probes + [Truncation(fold, cut) for fold, cut in cuts]
 
 
 def profitable(
-    draws: Draws, spans: Sequence[Span], profits: Profits, count: int, skip: frozenset[int] = frozenset()
+    draws: Draws, spans: Sequence[Span], paid: Merits, count: int, skip: frozenset[int] = frozenset()
 ) -> list[tuple[int, int]]:
-    """(index into spans, panel row) of `count` different cuts, drawn by the gain of the bar behind each.
+    """(index into spans, panel row) of `count` different cuts, drawn by what the bar behind each earned.
 
-    `skip` names rows that may not be drawn. A fold without a gain is cut evenly.
+    `skip` names rows that may not be drawn. Where nothing was earned, cuts are even.
     """
     folds, rows, weights = [], [], []
-    for fold, (span, profit) in enumerate(zip(spans, profits, strict=True)):
+    for fold, (span, merit) in enumerate(zip(spans, paid, strict=True)):
         cuts = np.arange(span.start - 1, span.stop - 1)
         allowed = ~np.isin(cuts, list(skip))
         folds.append(np.full(int(allowed.sum()), fold))
         rows.append(cuts[allowed])
-        weights.append(np.maximum(profit[allowed], 0.0))
+        weights.append(np.maximum(merit[allowed], 0.0))
     chosen = draws.weighted(np.concatenate(weights), count)
     fold_of, row_of = np.concatenate(folds), np.concatenate(rows)
     return [(int(fold_of[i]), int(row_of[i])) for i in chosen]

@@ -100,16 +100,25 @@ def output_gate(decisions: Sequence[Floats]) -> GateResult:
     return GateResult("output", passed=True)
 
 
-def stated_gross(decisions: Floats) -> Floats:
-    """Sum of absolute weights of each row, a NaN counting as the weight stated last (0 before the first).
+def stated_weights(decisions: Floats) -> Floats:
+    """(n, A) weights in force: a NaN counts as the weight stated last (0 before the first).
 
-    >>> stated_gross(np.array([[np.nan, 0.5], [-0.4, np.nan]])).tolist()
-    [0.5, 0.9]
+    >>> stated_weights(np.array([[np.nan, 0.5], [-0.4, np.nan]])).tolist()
+    [[0.0, 0.5], [-0.4, 0.5]]
     """
     stated = np.where(np.isnan(decisions), -1, np.arange(len(decisions))[:, None])
     np.maximum.accumulate(stated, axis=0, out=stated)
     last = np.take_along_axis(decisions, np.maximum(stated, 0), axis=0)
-    return np.asarray(np.abs(np.where(stated >= 0, last, 0.0)).sum(axis=1))
+    return np.asarray(np.where(stated >= 0, last, 0.0))
+
+
+def stated_gross(decisions: Floats) -> Floats:
+    """Sum of absolute weights in force, (n,).
+
+    >>> stated_gross(np.array([[np.nan, 0.5], [-0.4, np.nan]])).tolist()
+    [0.5, 0.9]
+    """
+    return np.asarray(np.abs(stated_weights(decisions)).sum(axis=1))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from autoquant.clock import Clock, SystemClock
 from autoquant.errors import AgentFault, ImportGateError, LimitError, OutputError
 from autoquant.executor import LocalPool, default_jobs
@@ -31,10 +34,12 @@ from autoquant.oracle.records import (
     GateResult,
     Judgement,
     Outcome,
+    ShiftedScore,
     Timings,
 )
 from autoquant.oracle.runs import Run, StrategyRuns
 from autoquant.oracle.simulation import decision_rows
+from autoquant.oracle.stress import stress
 from autoquant.protocol import PROTOCOL, Protocol
 from autoquant.sandbox import ParentPool, WarmParent, check_source
 
@@ -142,14 +147,18 @@ class Judge:
                 key = self._key(source, attempt)
                 report = causality.confirm(runs, base, results, self.windows, key, rules=self._protocol.causality)
             except AgentFault as fault:
-                detail = f"{fault.message} in a repeated run"
-                return Confirmation(False, None, None, detail, self._clock.monotonic() - begun)
+                failure = blame(fault, self.pins.of(source), self._split, reveal=self._reveal)
+                detail = f"{fault.message} during the check"
+                return Confirmation(False, None, None, detail, self._clock.monotonic() - begun, failure=failure)
             if not report.passed:
                 return Confirmation(False, None, None, report.detail, self._clock.monotonic() - begun)
             second = self._second_opinion(source, attempt, parent)
-        return Confirmation(
-            True, second, _gap(judgement.evaluation, second), report.detail, self._clock.monotonic() - begun
-        )
+            beside = stress(
+                [result.daily_returns.tolist() for result in results],
+                [ShiftedScore(days, self._score_shifted(runs, days)) for days in self._protocol.shift_days],
+            )
+        seconds = self._clock.monotonic() - begun
+        return Confirmation(True, second, _gap(judgement.evaluation, second), report.detail, seconds, beside)
 
     def weights(self, source: bytes, attempt: int = 0) -> list[Run]:
         """The scored runs alone, one per fold: what calibration jitters.
@@ -165,10 +174,7 @@ class Judge:
         runs = self._runs(source, attempt, parent)
         base = self._base(runs)
         called = self._clock.monotonic()
-        decided = [
-            decision_rows(self.panel, window, run.on_panel(len(self.panel)))
-            for window, run in zip(self.windows, base, strict=True)
-        ]
+        decided = self._decided(base)
         leverage = economic_gates((), decided, self._protocol.gates)[0]
         if not leverage.passed:
             spent = Timings(strategy=called - begun, total=self._clock.monotonic() - begun)
@@ -201,13 +207,21 @@ class Judge:
             base = self._base(self._runs(source, attempt, parent, which=1))
         except AgentFault as fault:
             return blame(fault, digests, self._split, reveal=self._reveal)
-        decided = [
-            decision_rows(self.panel, window, run.on_panel(len(self.panel)))
-            for window, run in zip(self.windows, base, strict=True)
-        ]
+        decided = self._decided(base)
         accounts = evaluate_folds(self.panel, self.windows, base, self._protocol)
         gates = (*PASSED_SO_FAR, GateResult("causality", passed=True))
         return accounts.evaluation(digests, gates, decided, self._split)
+
+    def _score_shifted(self, runs: StrategyRuns, days: int) -> float | None:
+        """Score with every fold moved by `days`; None where the panel ends or the strategy gives no usable answer."""
+        moved = tuple(window.shifted(days) for window in self.windows)
+        if max(window.end_ms for window in moved) > self.panel.end_ms:
+            return None
+        try:
+            base = self._workers.map(runs.fold, moved)
+        except AgentFault:
+            return None
+        return evaluate_folds(self.panel, moved, base, self._protocol).score
 
     def _parent(self, source: bytes) -> AbstractContextManager[WarmParent]:
         return self._parents.take(check_source(source, self._protocol.limits).preload)
@@ -218,6 +232,12 @@ class Judge:
 
     def _base(self, runs: StrategyRuns) -> list[Run]:
         return self._workers.map(runs.fold, self.windows)
+
+    def _decided(self, base: Sequence[Run]) -> list[NDArray[np.float64]]:
+        """Decision rows of each fold."""
+        rows = len(self.panel)
+        pairs = zip(self.windows, base, strict=True)
+        return [decision_rows(self.panel, window, run.on_panel(rows)) for window, run in pairs]
 
     def _key(self, source: bytes, attempt: int) -> bytes:
         return cut_key(self._secret, attempt, sha256_bytes(source))

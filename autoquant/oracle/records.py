@@ -150,6 +150,28 @@ class Judgement:
 
 
 @dataclass(frozen=True)
+class ShiftedScore:
+    """The score with all folds moved by some days; None where the strategy gave no usable answer there."""
+
+    days: int
+    score: float | None
+
+
+@dataclass(frozen=True)
+class Stress:
+    """Reported beside an accepted score, never scored. All at plain costs, over the folds' days in a row."""
+
+    shifted: tuple[ShiftedScore, ...]
+    drawdown_at_volatility: float | None
+    """Largest fall over daily closes, scaled to 20 % yearly volatility; None where nothing moves."""
+    sharpe: float
+    """Of the full path, per year."""
+    sharpe_low: float | None
+    """95 % interval of the true ratio; None where nothing moves."""
+    sharpe_high: float | None
+
+
+@dataclass(frozen=True)
 class Confirmation:
     """The deep check before anything is accepted.
 
@@ -162,6 +184,10 @@ class Confirmation:
     mask_gap: float | None
     causality_detail: str = ""
     seconds: float = 0.0
+    stress: Stress | None = None
+    """None when causality failed."""
+    failure: Evaluation | None = None
+    """What it came to when the strategy broke a limit during the check: then nothing is known of its causality."""
 
     @property
     def mask_dependent(self) -> bool:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from autoquant.protocol import PROTOCOL
 from autoquant.ratchet.state import Trial
+from autoquant.stats.bootstrap import stationary_days
 
 Floats = NDArray[np.float64]
 
@@ -57,12 +58,7 @@ def day_counts(generator: np.random.Generator, samples: int, days: int, mean_blo
     """
     starts = generator.integers(days, size=(samples, days), dtype=np.int32)
     begins = generator.random((samples, days), dtype=np.float32) < 1.0 / mean_block
-    begins[:, 0] = True
-    position = np.arange(days, dtype=np.int32)
-    block = np.maximum.accumulate(np.where(begins, position, np.int32(0)), axis=1)
-    first = np.take_along_axis(starts, block, axis=1)
-    drawn = (first + position - block) % days
-    cells = drawn + days * np.arange(samples, dtype=np.int32)[:, None]
+    cells = stationary_days(starts, begins, axis=1) + days * np.arange(samples, dtype=np.int32)[:, None]
     return np.bincount(cells.ravel(), minlength=samples * days).reshape(samples, days).astype(np.float64)
 
 

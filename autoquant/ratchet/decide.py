@@ -5,7 +5,8 @@
     if proposal.needs_confirmation: ...                                  # the oracle's deep check
     decision, state = settle(state, trial, proposal, confirmation, noise_floor=floor, budget=50)
 
-Official beats search beats archive. Thresholds use unrounded numbers, and better means strictly greater.
+Official beats search beats archive. Thresholds use unrounded numbers, and better means greater by more than the dust
+that a change of mask leaves in the last digits (`state.NOISE`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from scipy.special import ndtri
 from autoquant.oracle.records import Confirmation, Evaluation, GateResult, Outcome, Status
 from autoquant.protocol import PROTOCOL
 from autoquant.ratchet.bootstrap import standard_error
-from autoquant.ratchet.state import RatchetState, Trial, advance, slots_gained
+from autoquant.ratchet.state import NOISE, RatchetState, Trial, advance, slots_gained
 
 CAUSALITY = "causality"
 _NEED_CONFIRMATION = (Status.KEEP, Status.SEARCH, Status.ARCHIVE)
@@ -110,7 +111,7 @@ def search_rules(parent: Trial, evaluation: Evaluation) -> tuple[Rule, ...]:
     return (
         _delta_rule("search.score", parent, evaluation, PROTOCOL.ratchet.search_delta),
         _folds_rule("search.folds", parent, evaluation, PROTOCOL.ratchet.search_folds),
-        Rule("search.double_cost", 0.0, stressed, stressed is not None and stressed > 0.0),
+        Rule("search.double_cost", 0.0, stressed, stressed is not None and stressed > NOISE),
     )
 
 
@@ -137,6 +138,19 @@ def propose(state: RatchetState, trial: Trial, *, noise_floor: float) -> Decisio
         folds_better=folds_better(evaluation, state.parent.evaluation),
         beyond_error=_beyond_error(state, trial) if status is Status.KEEP else None,
     )
+
+
+def reconsider(
+    state: RatchetState, trial: Trial, proposal: Decision, confirmation: Confirmation | None, *, noise_floor: float
+) -> tuple[Trial, Decision]:
+    """Trial and proposal after the deep check: a strategy that broke a limit there is what it came to there.
+
+    A call that ran out of time is slow, not dishonest; only a difference between runs is a leak.
+    """
+    if confirmation is None or confirmation.failure is None:
+        return trial, proposal
+    failed = replace(trial, evaluation=confirmation.failure)
+    return failed, propose(state, failed, noise_floor=noise_floor)
 
 
 def settle(
@@ -189,8 +203,8 @@ def after_confirmation(evaluation: Evaluation, decision: Decision) -> Evaluation
 
 
 def folds_better(evaluation: Evaluation, other: Evaluation) -> int:
-    """Folds in which `evaluation` has the strictly greater Sharpe ratio."""
-    return sum(a > b for a, b in zip(evaluation.fold_sharpes, other.fold_sharpes, strict=True))
+    """Folds in which `evaluation` has the greater Sharpe ratio, by more than a change of mask alone can make."""
+    return sum(a - b > NOISE for a, b in zip(evaluation.fold_sharpes, other.fold_sharpes, strict=True))
 
 
 @dataclass(frozen=True)

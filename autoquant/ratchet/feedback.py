@@ -9,7 +9,7 @@ from autoquant.oracle.records import Evaluation
 from autoquant.protocol import PROTOCOL
 from autoquant.ratchet.bootstrap import standard_error
 from autoquant.ratchet.decide import CAUSALITY, Decision, Rule, folds_better
-from autoquant.ratchet.state import RatchetState, Trial, correlation
+from autoquant.ratchet.state import NOISE, RatchetState, Trial, correlation
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def feedback(state: RatchetState, trial: Trial, decision: Decision | None = None
         return Feedback(nearest_miss=miss)
     parent = compare(trial, state.parent)
     champion = parent if state.champion == state.parent else compare(trial, state.champion)
-    short = [(-delta, fold) for fold, delta in enumerate(parent.folds, start=1) if delta <= 0.0]
+    short = [(-delta, fold) for fold, delta in enumerate(parent.folds, start=1) if delta <= NOISE]
     return Feedback(
         parent=parent,
         champion=champion,

@@ -15,6 +15,12 @@ from autoquant.oracle.records import Evaluation, Status
 from autoquant.protocol import PROTOCOL
 
 SLOTS = ("best", "stable", "cost_robust", "distinct")
+NOISE = PROTOCOL.causality.mask_tolerance
+"""A difference that a change of mask alone can make: nothing is better by so little.
+
+The order of the shuffled assets moves the last digits of every sum (about 1e-14 of a Sharpe ratio). Without this, the
+sign of that dust would make folds "better" and archive slots change hands among copies of one strategy.
+"""
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ def correlation(first: Trial, second: Trial) -> float | None:
 
 
 def slots_gained(state: RatchetState, trial: Trial) -> tuple[str, ...]:
-    """Archive slots that `trial` would take, each by a strict gain over the tip that holds it.
+    """Archive slots that `trial` would take, each by a strict gain, of more than `NOISE`, over the tip that holds it.
 
     best: higher score. stable: lower std of fold Sharpes, with a score of at least the seed's. cost_robust: higher
     score at the cost stress. distinct: lower daily-return correlation with best, at most the protocol's limit, with a
@@ -98,17 +104,17 @@ def slots_gained(state: RatchetState, trial: Trial) -> tuple[str, ...]:
     """
     archive, gained = state.archive, []
     good = trial.score >= state.seed.score
-    takes_best = archive.best is None or trial.score > archive.best.score
+    takes_best = archive.best is None or trial.score > archive.best.score + NOISE
     if takes_best:
         gained.append("best")
-    if good and (archive.stable is None or trial.fold_std < archive.stable.fold_std):
+    if good and (archive.stable is None or trial.fold_std < archive.stable.fold_std - NOISE):
         gained.append("stable")
-    if _double_cost(trial) > (-np.inf if archive.cost_robust is None else _double_cost(archive.cost_robust)):
+    if _double_cost(trial) > (-np.inf if archive.cost_robust is None else _double_cost(archive.cost_robust) + NOISE):
         gained.append("cost_robust")
     if good and not takes_best and archive.best is not None:
         distance = _distinctness(trial, archive.best)
         holder = None if archive.distinct is None else _distinctness(archive.distinct, archive.best)
-        if distance is not None and (holder is None or distance < holder):
+        if distance is not None and (holder is None or distance < holder - NOISE):
             gained.append("distinct")
     return tuple(gained)
 

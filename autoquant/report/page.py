@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from autoquant import files
+from autoquant.errors import UserError
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.records import STATUSES
 from autoquant.protocol import PROTOCOL
@@ -65,10 +66,12 @@ def render_report(state_dir: Path, race: str | None, out: Path, *, home: Path, s
 
     Raises
     ------
-    UserError : no race of that name.
+    UserError : no race of that name, or `out` is a folder.
     LedgerError : the race's ledger is broken.
     InfrastructureFault : `out` cannot be written.
     """
+    if out.is_dir():
+        raise UserError(f"--out {out}: is a folder", "name the file to write, for example docs/index.html")
     files.atomic_write(out, page(state_dir, race, home=home, source=source))
     return out
 
@@ -153,7 +156,9 @@ def race_page(race: Race) -> str:
         rows_left_out=shown < race.attempts,
         open_all=race.attempts <= _OPEN_ALL,
         events_limit=EVENTS,
-        blob_folder=RaceLayout(Path("state"), race.name).blob("").as_posix(),
+        blob_folder=RaceLayout(Path("demo/state" if race.demo else "state"), race.name).blob("").as_posix(),
+        full_samples=PROTOCOL.calibration.samples,
+        archive=sources.ARCHIVE,
         confirmed_probability=PROTOCOL.confirmed_probability,
         official_folds=PROTOCOL.ratchet.official_folds,
         search_folds=PROTOCOL.ratchet.search_folds,
@@ -216,6 +221,7 @@ def _environment() -> jinja2.Environment:
         "short": text.short,
         "status_key": glyphs.status_key,
         "swatch": _swatch,
+        "whole": _whole,
     }
     return environment
 
@@ -223,6 +229,12 @@ def _environment() -> jinja2.Environment:
 def _about(entrant: Entrant) -> str:
     kind = "control, no skill" if entrant.control else entrant.harness
     return " · ".join(part for part in (kind, entrant.model, entrant.effort) if part)
+
+
+def _whole(sentence: str) -> Markup:
+    """Words with a hyphen in one piece where the line allows it."""
+    words = (f'<span class="whole">{escape(word)}</span>' if "-" in word else escape(word) for word in sentence.split())
+    return Markup(" ").join(Markup(word) for word in words)
 
 
 def _swatch(index: int) -> Markup:

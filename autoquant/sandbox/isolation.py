@@ -1,11 +1,11 @@
 """What the operating system takes from a strategy child. Loaded inside the warm parent; standard library only.
 
 On Linux, whoever runs the arena: no new processes or threads, no file written, none read but the interpreter's
-(Landlock, kernel 5.13 and later), no TCP, no signal to a process outside the call (Landlock, kernel 6.12), not
-dumpable, killed when the warm parent dies. Run by root, each call also gets a user id of its own without capabilities
-and an empty network. Where the interpreter stands in a folder closed to that user, the child keeps the one capability
-to read it. `enter_warm_parent` returns the names of what this machine gives; stronger walls (mount and PID namespaces)
-start here too, around the warm parent.
+(Landlock, kernel 5.13 and later), no system call that leaves a mark or reaches a stranger (`syscalls`), not dumpable,
+killed when the warm parent dies. Run by root, each call also gets a user id of its own without capabilities, an empty
+network and shared memory of its own. Where the interpreter stands in a folder closed to that user, the child keeps the
+one capability to read it. `enter_warm_parent` returns the names of what this machine gives; stronger walls (mount and
+PID namespaces) start here too, around the warm parent.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import resource
 import struct
 import sys
 from typing import NamedTuple
+
+from autoquant.sandbox import syscalls
 
 LINUX = sys.platform == "linux"
 _NO_NEW_PRIVS, _PDEATHSIG, _DUMPABLE, _KEEPCAPS = 38, 1, 4, 8
@@ -44,6 +46,7 @@ class Walls(NamedTuple):
     names: tuple[str, ...]
     ruleset: int
     """Descriptor of a Landlock rule set, or -1."""
+    few_calls: bool
     own_ids: bool
     keep_reading: bool
     """The interpreter is closed to other users: children keep CAP_DAC_READ_SEARCH."""
@@ -61,36 +64,49 @@ def address_space() -> int:
 def enter_warm_parent(readable: list[str]) -> Walls:
     """Shut what can be shut once for all children; `readable` are the folders a child may read."""
     if not LINUX:
-        return Walls(("limits",), -1, False, False)
+        return Walls(("limits",), -1, False, False, False)
     _libc.prctl(_DUMPABLE, 0, 0, 0, 0)
     names = ["limits", "not-dumpable"]
     own_ids = os.geteuid() == 0
     if own_ids:
         names.append("own-user")
-        if _libc.unshare(_NEWNET | _NEWIPC) == 0:
+        if _libc.unshare(_NEWNET) == 0:
             names.append("no-network")
     _libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)
     ruleset = _read_only_rules(readable)
     if ruleset >= 0:
         names.append("read-only-files")
+    few_calls = syscalls.available()
+    if few_calls:
+        names.append("few-system-calls")
     closed = own_ids and not all(_open_to_others(path) for path in readable)
-    return Walls(tuple(names), ruleset, own_ids, closed)
+    return Walls(tuple(names), ruleset, few_calls, own_ids, closed)
 
 
-def enter_child(walls: Walls, limits: Limits, parent: int) -> None:
-    """Leave everything behind but the interpreter's files. Raises OSError where a wall does not hold."""
+def enter_child(walls: Walls, limits: Limits, parent: int, entered: int) -> None:
+    """Leave everything behind but the interpreter's files. Raises OSError where a wall does not hold.
+
+    `entered` is a pipe that is told when all walls stand, the one thing a strategy cannot say in their place.
+    """
     os.setpgid(0, 0)
     if walls.ruleset >= 0 and _libc.syscall(_RESTRICT_SELF, walls.ruleset, 0) != 0:
         raise OSError(ctypes.get_errno(), "landlock")
-    os.closerange(3, 1 << 16)
+    os.closerange(3, entered)
+    os.closerange(entered + 1, 1 << 16)
     _limit(limits)
     if walls.own_ids:
+        if not walls.few_calls:
+            _libc.unshare(_NEWIPC)  # one for all calls would be a letter box between them
         _become_nobody_else(walls.keep_reading)
     if LINUX:
         _libc.prctl(_DUMPABLE, 0, 0, 0, 0)
         _libc.prctl(_PDEATHSIG, 9, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
+    if walls.few_calls:
+        syscalls.refuse()
+    os.write(entered, b"1")
+    os.close(entered)
 
 
 def _limit(limits: Limits) -> None:

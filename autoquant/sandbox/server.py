@@ -40,7 +40,7 @@ class _Server:
         readable = options["readable"]
         assert isinstance(readable, list)
         self._walls = isolation.enter_warm_parent(readable)
-        self._calls: dict[int, socket.socket] = {}
+        self._calls: dict[int, tuple[socket.socket, int]] = {}
         self._selector = selectors.DefaultSelector()
 
     def serve(self) -> None:
@@ -82,19 +82,21 @@ class _Server:
     def _call(self, call: int, given: int, answer: int) -> None:
         limits = self._isolation.Limits(self._cpu_seconds, self._memory_bytes, self._isolation.address_space())
         parent = os.getpid()
+        shut_in, entered = os.pipe()
         pid = os.fork()
         if pid == 0:
             try:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                self._child.run(given, answer, lambda: self._isolation.enter_child(self._walls, limits, parent))
+                enter = self._isolation.enter_child
+                self._child.run(given, answer, lambda: enter(self._walls, limits, parent, entered))
             finally:
                 os._exit(1)
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
-        os.close(given)
-        os.close(answer)
-        self._calls[pid] = socket.socket(fileno=call)
+        for descriptor in (given, answer, entered):
+            os.close(descriptor)
+        self._calls[pid] = socket.socket(fileno=call), shut_in
         self._selector.register(call, selectors.EVENT_READ, pid)
 
     def _kill(self, pid: int) -> None:
@@ -108,12 +110,15 @@ class _Server:
             if not ended:
                 continue
             self._kill_group(pid)
-            call = self._calls.pop(pid)
+            call, shut_in = self._calls.pop(pid)
+            ran = os.read(shut_in, 1) == b"1"
+            os.close(shut_in)
             with contextlib.suppress(KeyError, ValueError):
                 self._selector.unregister(call)
             scale = 1024 if sys.platform == "linux" else 1
             with contextlib.suppress(OSError):
-                call.sendall(self._wire.END.pack(status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * scale))
+                cpu_seconds = usage.ru_utime + usage.ru_stime
+                call.sendall(self._wire.End(status, cpu_seconds, usage.ru_maxrss * scale, ran).pack())
             call.close()
 
     def _kill_group(self, pid: int) -> None:

@@ -74,6 +74,7 @@ class WarmParent:
         self, limits: Limits = PROTOCOL.limits, preload: Iterable[str] = (), launcher: Launcher = spawn
     ) -> None:
         self._limits = limits
+        self._cpu_limit = math.ceil(limits.cpu_seconds)
         self._lock = threading.Lock()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         paths = sysconfig.get_paths()
@@ -82,7 +83,7 @@ class WarmParent:
         folders = [str(path) for path in (*packages, *interpreter, *_SYSTEM_FILES) if path and os.path.exists(path)]
         options = {
             "control": theirs.fileno(),
-            "cpu_seconds": math.ceil(limits.cpu_seconds),
+            "cpu_seconds": self._cpu_limit,
             "memory_bytes": limits.memory_bytes,
             "packages": packages,
             "readable": list(dict.fromkeys(folders)),
@@ -138,21 +139,21 @@ class WarmParent:
         """
         rows, columns = frames.cube.shape[1:]
         started = time.monotonic()
-        given = write_call(frames, source, train_end_ms, reveal)
-        try:
-            answer = open_answer(rows, columns)
+        with contextlib.ExitStack() as files:
             try:
-                status, cpu_seconds, peak = self._run(given, answer)
+                given = write_call(frames, source, train_end_ms, reveal)
+                files.callback(os.close, given)
+                answer = open_answer(rows, columns)
+                files.callback(os.close, answer)
+                end = self._run(given, answer)
                 verdict, values, present = read_answer(answer, rows, columns)
-            finally:
-                os.close(answer)
-        finally:
-            os.close(given)
-        if verdict.status != wire.ANSWERED or status != 0:
-            self._refuse(verdict, status, cpu_seconds, peak, reveal)
+            except OSError as error:
+                raise _broken(f"a strategy call could not be handed over ({error.strerror or error})") from None
+        if verdict.status != wire.ANSWERED or end.status != 0 or end.cpu_seconds > self._cpu_limit:
+            self._refuse(verdict, end, reveal)
         if np.isinf(values).any() or (present > 1).any():
             raise _fault(OutputError, "Infinite", None, None)
-        return Answer(values, present.astype(bool), cpu_seconds, time.monotonic() - started)
+        return Answer(values, present.astype(bool), end.cpu_seconds, time.monotonic() - started)
 
     def close(self) -> None:
         """End the parent and whatever runs under it."""
@@ -182,12 +183,19 @@ class WarmParent:
                 while not line.endswith(b"\n"):
                     chunk = self._control.recv(1024)
                     if not chunk:
-                        raise _broken("the strategy process did not start")
+                        raise self._stillborn("it ended")
                     line += chunk
             except OSError as error:
-                raise _broken(f"the strategy process did not start ({error})") from None
+                raise self._stillborn(str(error)) from None
             self._walls = tuple(str(name) for name in json.loads(line))
         return self._walls
+
+    def _stillborn(self, reason: str) -> InfrastructureFault:
+        """Why a server never said that it is ready: killed from outside like any call, or the machine's doing."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            if self._process.wait(1.0) == -signal.SIGKILL:
+                return _cut_down("the strategy process was killed before it was ready")
+        return _broken(f"the strategy process did not start ({reason})")
 
     def _send(self, kind: bytes, descriptors: list[int]) -> None:
         with self._lock:
@@ -197,7 +205,7 @@ class WarmParent:
             except OSError:
                 raise _cut_down("the strategy process is gone") from None
 
-    def _run(self, given: int, answer: int) -> tuple[int, float, int]:
+    def _run(self, given: int, answer: int) -> wire.End:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with ours:
             with theirs:
@@ -205,34 +213,32 @@ class WarmParent:
             ours.settimeout(self._limits.wall_backstop_seconds)
             data = b""
             try:
-                while len(data) < wire.END.size and (chunk := ours.recv(wire.END.size - len(data))):
+                while len(data) < wire.END_BYTES and (chunk := ours.recv(wire.END_BYTES - len(data))):
                     data += chunk
             except TimeoutError:
                 seconds = self._limits.wall_backstop_seconds
                 raise _cut_down(f"a strategy call was still waiting after {seconds:.0f} s of wall time") from None
             except OSError:
                 data = b""
-        if len(data) != wire.END.size:
+        if len(data) != wire.END_BYTES:
             raise _cut_down("the strategy process was killed during a call")
-        status, cpu_seconds, peak = wire.END.unpack(data)
-        return status, cpu_seconds, peak
+        return wire.End.unpack(data)
 
-    def _refuse(self, verdict: wire.Verdict, status: int, cpu_seconds: float, peak: int, reveal: bool) -> NoReturn:
+    def _refuse(self, verdict: wire.Verdict, end: wire.End, reveal: bool) -> NoReturn:
         text = verdict.text if reveal else None
         line = verdict.line if 0 < verdict.line <= self._limits.strategy_lines else None
-        killed_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        if not killed_by and os.WEXITSTATUS(status) == wire.NO_WALLS:
+        killed_by = os.WTERMSIG(end.status) if os.WIFSIGNALED(end.status) else 0
+        if not killed_by and not end.shut_in:
             raise _broken("the limits of a strategy call could not be set")
-        if killed_by == signal.SIGXCPU or (
-            killed_by == signal.SIGKILL and cpu_seconds >= math.ceil(self._limits.cpu_seconds)
-        ):
+        spent = end.cpu_seconds >= self._cpu_limit if killed_by == signal.SIGKILL else end.cpu_seconds > self._cpu_limit
+        if spent or killed_by == signal.SIGXCPU:
             raise LimitError(
                 f"strategy.py used more than {self._limits.cpu_seconds:.0f} s of CPU in one call",
                 "vectorise, or shorten the loop",
                 kind=CPU_LIMIT,
             )
         out_of_memory = not killed_by and verdict.status == wire.OUT_OF_MEMORY
-        if out_of_memory or (killed_by == signal.SIGKILL and peak >= 0.9 * self._limits.memory_bytes):
+        if out_of_memory or (killed_by == signal.SIGKILL and end.peak_bytes >= 0.9 * self._limits.memory_bytes):
             raise LimitError(
                 f"strategy.py used more than {self._limits.memory_bytes >> 20} MiB in one call",
                 "keep fewer copies of the panel",

@@ -14,17 +14,35 @@ from typing import NamedTuple
 
 ANSWERED, RAISED, REFUSED, OUT_OF_MEMORY = 1, 2, 3, 4
 
-NO_WALLS = 97
-"""Exit code of a child that could not be shut in, and so never ran the strategy."""
-
 NAME_BYTES = 80
 TEXT_BYTES = 400
 _IN = struct.Struct("<8sIIIIIIqII")
 _OUT = struct.Struct("<BxxxiHH")
 _MAGIC = b"aq-call1"
 
-END = struct.Struct("<idQ")
-"""What the warm parent says when a child is gone: wait status, CPU seconds, peak resident bytes."""
+_END = struct.Struct("<idQ?")
+END_BYTES = _END.size
+
+
+class End(NamedTuple):
+    """What the warm parent says when a child is gone."""
+
+    status: int
+    """As `os.wait` gives it."""
+    cpu_seconds: float
+    peak_bytes: int
+    """Resident memory."""
+    shut_in: bool
+    """False: its walls did not stand, and the strategy never ran."""
+
+    def pack(self) -> bytes:
+        """Bytes for the call socket."""
+        return _END.pack(*self)
+
+    @classmethod
+    def unpack(cls, data: bytes) -> End:
+        """From the call socket."""
+        return cls(*_END.unpack(data))
 
 
 class CallHeader(NamedTuple):

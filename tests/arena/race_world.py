@@ -22,7 +22,7 @@ from autoquant.arena.voice import Voice
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.views import RaceView
 from autoquant.market import save_panel, synthetic_panel
-from autoquant.market.manifest import Manifest, load_manifest, panel_pin, save_manifest, set_current
+from autoquant.market.manifest import Contract, Manifest, load_manifest, panel_pin, save_manifest, set_current
 from autoquant.oracle.calibrate import NoiseFloor
 from autoquant.oracle.records import Digests
 from autoquant.protocol import PROTOCOL
@@ -54,7 +54,10 @@ def make_market(root: Path, source: str = SOURCE) -> Path:
         created="2026-11-30T00:00:00Z",
         bar_hours=4,
         files=(),
-        contracts=(),
+        contracts=tuple(
+            Contract(name, int(tier), "2022-12-01T00:00:00Z", None, len(panel), 0, None, 0, 0)
+            for name, tier in zip(panel.assets, panel.tier, strict=True)
+        ),
         gaps=(),
         repairs=(),
         funding_gaps=(),

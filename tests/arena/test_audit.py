@@ -8,7 +8,10 @@ import shutil
 import pytest
 from referee_world import World, submit, text
 
+from autoquant.arena.audit import RECORDED_BY_NAME
 from autoquant.arena.referee import Referee
+from autoquant.ledger.ledger import Ledger
+from autoquant.ledger.records import SessionEnded, SessionStarted
 
 
 def test_a_clean_worktree_raises_no_alarm(world: World, referee: Referee):
@@ -81,12 +84,39 @@ def test_the_changed_content_is_kept_as_evidence(world: World, referee: Referee)
     assert b"evil" == (world.layout.root / "evidence" / violation.after).read_bytes()
 
 
-def test_tampering_while_no_arena_ran_is_recorded_when_it_resumes(world: World, referee: Referee):
-    os.chmod(world.worktree / "run.py", 0o644)
-    (world.worktree / "run.py").write_bytes(b"evil")
+def test_tampering_while_no_arena_ran_is_an_incident_charged_to_nobody(world: World, referee: Referee):
+    tamper(world)
+    with world.referee() as again:
+        again.prepare("alice")
+        assert () == again.audit("alice", None)
+    assert () == world.racer().violations
+    (incident,) = Ledger.open(world.layout.ledger).view.incidents
+    assert "worktree of alice: run.py changed while no session of it ran" in incident.message
+
+
+def test_tampering_in_a_session_that_was_lost_with_the_arena_is_charged(world: World, referee: Referee):
+    ledger = Ledger.open(world.layout.ledger)
+    ledger.append(SessionStarted("alice", 1), "2026-11-30T00:00:00Z")
+    ledger.append(SessionEnded("alice", 1, "lost", None, 0.0), "2026-11-30T00:00:00Z")
+    tamper(world)
     with world.referee() as again:
         again.prepare("alice")
     assert ["run.py"] == [v.path for v in world.racer().violations]
+
+
+def tamper(world: World) -> None:
+    os.chmod(world.worktree / "run.py", 0o644)
+    (world.worktree / "run.py").write_bytes(b"evil")
+
+
+def test_a_flood_of_added_files_is_removed_and_takes_few_lines_of_the_record(world: World, referee: Referee):
+    """Three thousand lines, each with its own fsync, would hold up every rival."""
+    for number in range(300):
+        (world.worktree / "autoquant" / f"junk{number:04d}.py").write_text("1")
+    found = referee.audit("alice", 1)
+    assert RECORDED_BY_NAME == len(found) == len(world.racer().violations)
+    assert "autoquant/junk0019.py and 280 more" == found[-1].path
+    assert () == referee.audit("alice", None)
 
 
 def test_a_worktree_whose_making_was_cut_short_is_no_violation(world: World, referee: Referee):

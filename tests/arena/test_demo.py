@@ -27,6 +27,13 @@ def test_a_folder_that_is_not_a_demos_is_refused(tmp_path: Path, stranger: str):
         demo(tmp_path, tmp_path, 1, no_page, Voice())
 
 
+def test_a_crowded_folder_is_refused_in_a_short_line(tmp_path: Path):
+    for number in range(9):
+        (tmp_path / f"{number}.txt").touch()
+    with pytest.raises(UserError, match=r"holds 0.txt, 1.txt, 2.txt and 6 more.$"):
+        demo(tmp_path, tmp_path, 1, no_page, Voice())
+
+
 def test_a_file_in_the_way_is_refused(tmp_path: Path):
     (tmp_path / "demo").touch()
     with pytest.raises(UserError, match="is not a demo's folder"):

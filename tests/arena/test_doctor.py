@@ -41,6 +41,21 @@ def test_synthetic_data_are_a_warning_and_only_a_demo_can_start(world: RaceWorld
     assert "A demo can start" in answer.summary
 
 
+def test_what_is_said_of_the_lockbox_is_true_of_these_data(world: RaceWorld):
+    assert "lockbox pinned, not fetched" in show(ask(world))
+    change_manifest(world, source="synthetic", synthetic_seed=1)
+    assert "lockbox made when it opens" in show(ask(world))
+
+
+def test_prices_that_differ_from_the_manifest_are_a_problem(world: RaceWorld):
+    with (world.data / "train.npy").open("r+b") as file:
+        file.seek(-8, 2)
+        file.write(b"\x00" * 7 + b"\x3f")
+    answer = ask(world)
+    assert (False, Health.PROBLEM) == (answer.can_start, health(answer)["data"])
+    assert "train.npy: content differs" in show(answer)
+
+
 def test_a_short_calibration_is_a_warning(world: RaceWorld):
     path = world.data / "calibration.json"
     path.write_text(path.read_text().replace('"samples":1000', '"samples":40'))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -128,6 +129,15 @@ def test_an_opening_cut_short_goes_on_with_the_same_set_entry_by_entry(ended: Wo
     view, sealed = open_it(ended)
     assert ["alice"] == sealed.judged
     assert half.lockbox.entries == view.lockbox.entries
+    assert view.lockbox.is_closed
+
+
+def test_an_opening_whose_folder_was_deleted_midway_judges_again_what_it_needs(ended: World):
+    with pytest.raises(InfrastructureFault):
+        open_it(ended, lambda sealed: setattr(sealed, "fail_at", "alice"))
+    shutil.rmtree(ended.layout.lockbox)
+    view, sealed = open_it(ended)
+    assert ["alice", "bob"] == sealed.judged
     assert view.lockbox.is_closed
 
 

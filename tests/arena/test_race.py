@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -18,7 +19,8 @@ from autoquant.arena.status import find_race, holder, race_names
 from autoquant.errors import AutoQuantError, DataError, LedgerError, UserError, Violation
 from autoquant.ledger import records as r
 from autoquant.ledger.ledger import Ledger, read_records
-from autoquant.market.manifest import load_manifest
+from autoquant.market import FIELDS, load_panel, save_panel
+from autoquant.market.manifest import load_manifest, panel_pin
 
 CLIMBER = "for step in range(3): submit(0.11 + step / 10)"
 
@@ -89,7 +91,7 @@ def test_after_the_lockbox_a_new_competitor_extends_the_race_and_touches_nothing
     assert world.layout(name).ledger.read_bytes().startswith(before)
     late = finish.view.competitors["b"]
     assert (True, 2, "done", 2) == (late.joined.extension, late.joined.budget, late.ended, len(late.attempts))
-    with pytest.raises(UserError, match="nothing left to run for b"):
+    with pytest.raises(UserError, match="b has already raced in race"):
         world.start("b", race=name)
     world.racer("c", CLIMBER)
     with pytest.raises(UserError, match="b cannot race twice"):
@@ -332,3 +334,17 @@ def test_a_changed_checkout_is_a_violation_named_with_its_file(world: RaceWorld)
     os.remove(world.home / "run.py")
     with pytest.raises(Violation, match=r"run\.py: protected file is missing"):
         race.survey(world.home, world.data_root)
+
+
+def test_a_race_refuses_a_missing_bar_that_the_manifest_does_not_list(world: RaceWorld):
+    """INV-03."""
+    world.racer("a", "submit(0.2)")
+    panel = load_panel(world.data, "valid")
+    cube = panel.cube.copy()
+    cube[: len(FIELDS), 30, 0] = float("nan")
+    holed = dataclasses.replace(panel, cube=cube)
+    for split in ("train", "valid"):
+        save_panel(holed, world.data, split)
+    change_manifest(world, splits={split: panel_pin(holed) for split in ("train", "valid")})
+    with pytest.raises(DataError, match="1 bars missing that no gap lists, first at 2022-12-06T00:00:00Z"):
+        world.start()

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from autoquant import codec, files
 from autoquant.arena import display
-from autoquant.arena.status import RaceStatus, find_race, holder, plain_table, race_status, status_of
+from autoquant.arena.status import RaceStatus, find_race, holder, plain_table, race_status, status_of, table_rows
 from autoquant.arena.stop import stop
 from autoquant.arena.voice import Voice
 from autoquant.arena.watch import watch
@@ -93,6 +93,42 @@ def test_a_killed_race_is_interrupted_a_stopped_one_paused_a_finished_one_termin
     assert ["interrupted", "paused", "terminal"] == states
 
 
+def test_a_finished_race_is_not_running_and_an_opening_lockbox_is_said(world: World):
+    ledger = Ledger.open(world.layout.ledger)
+    ledger.append(r.CompetitorEnded("alice", "done"), UTC)
+    assert "terminal" == status_of(ledger.view, "arena process 7 on here").state
+    ledger.append(r.LockboxReserved((r.LockboxEntry("seed", None, 0, "0" * 64),)), UTC)
+    assert "opening the lockbox" == status_of(ledger.view, "arena process 7 on here").state
+    assert "terminal" == status_of(ledger.view, None).state
+
+
+def test_the_last_verdict_stays_while_the_next_attempt_is_judged(raced: World):
+    ledger = Ledger.open(raced.layout.ledger)
+    ledger.append(r.AttemptOpened("alice", 4, "q", "0" * 64, "", 1), UTC)
+    assert "#3 crash, judging #4" == table_rows(status_of(ledger.view, "me"))[0][-1]
+
+
+def test_on_a_narrow_terminal_only_the_last_column_gives_way(raced: World):
+    console = Console(width=50, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    status = race_status(raced.layout)
+    last = replace(status.competitors[0].last, gate="a gate with a long name") if status.competitors[0].last else None
+    console.print(display.render(replace(status, competitors=(replace(status.competitors[0], last=last),)), []))
+    row = console.export_text().splitlines()[1]
+    assert "● alice        3/5       0.90 ▲0.80  0.90     #3 …" == row.rstrip()
+    console.file.close()
+
+
+@pytest.mark.parametrize(("watching", "tip"), [(False, display.PAUSES), (True, display.LEAVES)])
+def test_ctrl_c_is_described_as_what_it_does_here(raced: World, watching: bool, tip: str):
+    with display.LiveTable(watching=watching) as table:
+        table.show(replace(race_status(raced.layout), state="running", arena="me"), 75.0)
+        lines = [str(line) for line in table._live.get_renderable().renderables[1:]]  # type: ignore[union-attr]
+        assert tip in lines
+        assert watching == ("1 m 15 s" not in lines[0])
+        table.show(race_status(raced.layout), 75.0)
+        assert tip not in [str(line) for line in table._live.get_renderable().renderables]  # type: ignore[union-attr]
+
+
 def test_the_newest_race_is_shown_and_an_unknown_one_refused(raced: World):
     state = raced.layout.state
     assert "autumn" == find_race(state, None).race
@@ -121,7 +157,7 @@ def test_lines_tell_each_verdict_and_end_once(raced: World):
         for _ in range(2):
             lines.show(status_of(ledger.view, "me"), 1.0)
     assert [
-        "race autumn: 1 competitors, 2 experiments left",
+        "race autumn: 1 competitor, 2 experiments left",
         "alice #4 timeout (4/5)",
         "alice stalled, 4 of 5 attempts",
     ] == said
@@ -153,7 +189,7 @@ def test_stop_asks_the_running_arena_and_waits_until_it_lets_go(raced: World):
     thread = threading.Thread(target=arena)
     thread.start()
     held.wait(5)
-    assert "race autumn is paused" in stop(raced.layout.state, None, SystemClock())
+    assert "autumn" == stop(raced.layout.state, None, SystemClock()).race
     thread.join()
 
 

@@ -17,12 +17,13 @@ from pathlib import Path
 import pytest
 from referee_world import PaperJudge, World, ask, make_home, text
 
-from autoquant import files
+from autoquant import codec, files
 from autoquant.arena.mailbox import ClientMailbox, ReplyKind, Request, RequestKind, new_id
 from autoquant.arena.referee import RaceFacts, Referee
 from autoquant.arena.submit import Answers, Patience, answer_text, run_experiment
 from autoquant.clock import SystemClock
 from autoquant.errors import InfrastructureFault, UserError, Violation
+from autoquant.ratchet.score_file import ScoreFile
 
 QUICK = Patience(look=0.02, silence=1.0, remind=5.0, resend=0.3)
 
@@ -268,6 +269,23 @@ class TestStandalone:
     def test_everything_about_a_fault_is_shown(self, checkout: Path):
         shown = answer_text(self.run(checkout, text(0.5, "OUTCOME = crash")))
         assert "KeyError at line 3 of strategy.py: price was 27123.5" in shown
+
+    def test_the_place_of_a_fault_is_said_once(self, checkout: Path):
+        from autoquant.arena import standalone
+
+        reply = self.run(checkout, text(0.5, "OUTCOME = crash")).reply
+        score = codec.loads(ScoreFile, (checkout / "score.json").read_bytes(), "score.json")
+        assert score.fault is not None
+        told = replace(score, fault=replace(score.fault, message="strategy.py line 3: imports os"))
+        answer = answer_text(Answers(None, replace(reply, score=standalone.shown(told))))
+        assert "at line 3 of strategy.py: imports os)" in answer
+
+    def test_a_strategy_that_is_no_plain_file_is_refused_with_what_it_has_to_be(self, checkout: Path):
+        (checkout / "strategy.py").unlink()
+        (checkout / "strategy.py").symlink_to("/dev/zero")
+        with pytest.raises(UserError) as refused:
+            self.run(checkout)
+        assert "strategy.py has to be one plain file of at most 256 KiB, no link" == refused.value.hint
 
     def test_a_lineage_is_restored_but_an_unjudged_text_is_not_lost(self, checkout: Path):
         with pytest.raises(UserError, match="nothing in this lineage"):

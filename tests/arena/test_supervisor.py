@@ -56,8 +56,8 @@ class FakeReferee:
     def recover(self) -> None:
         self.calls.append("recover")
 
-    def audit(self, competitor: str, attempt: int | None) -> None:
-        self.calls.append(f"audit {competitor}")
+    def audit(self, competitor: str, attempt: int | None, *, owned: bool = True) -> None:
+        self.calls.append(f"audit {competitor}{'' if owned else ' unattended'}")
 
     def poll(self, competitor: str) -> bool:
         folder = self.layout.worktree(competitor)
@@ -129,7 +129,7 @@ def test_a_session_that_uses_its_budget_and_leaves_is_done(stand: Stand):
     assert "finished" == stand.supervisor().run()
     assert {"a": "done"} == stand.ended()
     assert [("exited", 0)] == stand.ends()
-    assert ["recover", "prepare a", "audit a", "audit a"] == stand.referee.calls
+    assert ["recover", "prepare a", "audit a unattended", "audit a"] == stand.referee.calls
     assert ["finished"] == [body.reason for body in stand.bodies(r.ArenaStopped) if isinstance(body, r.ArenaStopped)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -9,16 +10,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from conftest import Checkout  # type: ignore[import-not-found]
-
-from autoquant import process
 
 BUDGET = 5
 
 
 def wait_for_attempts(checkout: Checkout, race: str, count: int) -> dict[str, Any]:
-    """Status of the race once `count` attempts are closed."""
+    """Status of the race once `count` attempts are opened."""
     for _ in range(600):
         time.sleep(0.5)
         if not (checkout.root / "state" / "races" / race / "ledger.jsonl").exists():
@@ -27,6 +27,16 @@ def wait_for_attempts(checkout: Checkout, race: str, count: int) -> dict[str, An
         if sum(racer["attempts"] for racer in status["competitors"]) >= count:
             return status
     raise AssertionError("the race made no progress")
+
+
+def living_in(root: Path) -> list[int]:
+    """Processes that were started from this folder, or work in it."""
+    found = []
+    for one in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if str(root) in " ".join(one.cmdline()) or Path(one.cwd()).is_relative_to(root):
+                found.append(one.pid)
+    return found
 
 
 @pytest.mark.shared
@@ -46,6 +56,7 @@ def test_the_main_job_runs_on_the_mirror(checkout: Checkout, served_mirror: str,
     assert "allow-source" in checkout.refusal(*start)
     allowed = [*start, "--allow-source", served_mirror]
     arena = checkout.start(*allowed)
+    assert arena.pid in living_in(checkout.root)
     wait_for_attempts(checkout, "mirror", 2)
     assert f"held by arena process {arena.pid}" in checkout.refusal(*allowed)
     os.kill(arena.pid, signal.SIGKILL)
@@ -58,14 +69,14 @@ def test_the_main_job_runs_on_the_mirror(checkout: Checkout, served_mirror: str,
     kinds = Counter(line.split('"kind":"', 1)[1].split('"', 1)[0] for line in ledger if '"kind":"attempt' in line)
     assert 2 * BUDGET == kinds["attempt_opened"] == kinds["attempt_closed"]
 
-    checkout.run("arena.py", "lockbox", "--yes")
+    assert "lockbox open" == checkout.answer("arena.py", "lockbox", "--yes")["state"]
     assert "opens once" in checkout.refusal("arena.py", "lockbox", "--yes")
     extension = ["--competitors", "hillclimb-2", "--max-experiments", "1", "--allow-source", served_mirror]
-    checkout.run("arena.py", "start", *extension)
+    assert "lockbox open" == checkout.answer("arena.py", "start", *extension)["state"]
     assert "hillclimb-2" in checkout.refusal("arena.py", "start", "--race", "mirror", *extension)
     page = tmp_path / "page.html"
     checkout.run("arena.py", "report", "--out", str(page))
     text = page.read_text()
     assert "hillclimb-2" in text
     assert served_mirror in text  # the source is on the page, in words
-    assert [] == process.marked("mirror")
+    assert [] == living_in(checkout.root)

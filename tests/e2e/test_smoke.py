@@ -5,13 +5,22 @@ from __future__ import annotations
 import pytest
 from conftest import Checkout  # type: ignore[import-not-found]
 
+from autoquant import codec
+from autoquant.ratchet.score_file import ScoreFile
+
 
 @pytest.mark.slow
 def test_the_smoke_test_runs_as_written(checkout: Checkout) -> None:
     checkout.run("setup_data.py", "--synthetic", "--force")
     assert "noise floor" in checkout.run("evaluate.py", "--calibrate", "--samples", "40")
     assert "warning" in checkout.run("arena.py", "doctor", "--skip-harnesses")
+    checkout.run("evaluate.py")
+    scored = codec.loads(ScoreFile, (checkout.root / "score.json").read_bytes())
+    assert ("scored", None, 6) == (scored.status, scored.decision, len(scored.folds))
     assert "score" in checkout.run("run.py")
+    judged = codec.loads(ScoreFile, (checkout.root / "score.json").read_bytes())
+    assert judged.status == "keep"
+    assert scored.score == pytest.approx(judged.score, abs=1e-9), "another mask, the same score"
     checkout.run("dashboard.py", "--out", "docs/index.html")
     page = (checkout.root / "docs" / "index.html").read_text()
     assert "synthetic" in page.lower()

@@ -50,6 +50,39 @@ def test_a_grandchild_in_its_own_session_is_found_by_its_mark() -> None:
     child.stdout.close()
 
 
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execve(sys.executable, [sys.executable, "-c", "import time; print(1, flush=True); time.sleep(60)"], ENV)
+    os._exit(0)
+os.wait()
+"""
+ADOPTER = """
+import os, sys
+from pathlib import Path
+from autoquant import process
+assert process.adopt_orphans()
+for env in ({}, {process.RUN_MARK: "mine"}, {process.RUN_MARK: "rival"}):
+    child = process.spawn(
+        [sys.executable, "-c", DAEMON.replace("ENV", repr(env))], cwd=Path.cwd(), env=os.environ, stdout=-1
+    )
+    child.stdout.readline()
+    child.wait()
+keeper = process.spawn([sys.executable, "-c", "import time; time.sleep(60)"], cwd=Path.cwd(), env={})
+print(process.end_strays("mine"), keeper.poll(), process.end_strays("mine"), process.end_strays("rival"))
+process.end_tree(keeper.pid)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to an adopter")
+def test_x19_a_daemon_without_parent_group_and_mark_is_ended_and_a_rivals_is_not() -> None:
+    program = f"DAEMON = {DAEMON!r}\n{ADOPTER}"
+    finished = process.run([sys.executable, "-c", program], cwd=Path.cwd(), env=os.environ, timeout_seconds=60)
+    assert b"2 None 0 1" == finished.stdout.strip(), finished.stderr
+
+
 def test_a_short_program_past_its_time_is_ended() -> None:
     begun = time.monotonic()
     with pytest.raises(TimeoutError, match="did not end"):

@@ -73,6 +73,11 @@ def test_503_is_tried_again_with_doubling_waits(fetcher: Fetcher, served: Site, 
     assert 0.5 + 1.0 + 2.0 == sum(clock.slept)
 
 
+def test_a_long_error_page_is_no_404_and_is_not_read(fetcher: Fetcher, served: Site):
+    served.script["a.zip.CHECKSUM"] = [(503, {}, b"x" * 100_000), (200, {}, f"{DIGEST}  a.zip\n".encode())]
+    assert DIGEST == fetcher.checksum("a.zip")
+
+
 def test_a_server_that_never_recovers_ends_with_url_and_reason(fetcher: Fetcher, served: Site, clock: FakeClock):
     served.script["a.zip"] = [(500, {}, b"")]
     with pytest.raises(InfrastructureFault, match=rf"^{served.url}/a.zip: answers 500 \(6 tries\)$"):

@@ -198,7 +198,7 @@ def test_the_digest_sees_every_part():
     assert 5 == len({panel.digest, *(variant.digest for variant in variants)})
 
 
-@pytest.mark.parametrize("damage", ["head", "cube", "short", "missing"])
+@pytest.mark.parametrize("damage", ["head", "cube", "short", "long", "missing"])
 def test_a_damaged_stored_panel_is_refused_by_name(tmp_path: Path, damage: str):
     save_panel(synthetic_panel(assets=2, days=3), tmp_path, "train")
     if damage == "head":
@@ -208,6 +208,9 @@ def test_a_damaged_stored_panel_is_refused_by_name(tmp_path: Path, damage: str):
     elif damage == "short":
         content = (tmp_path / "train.npy").read_bytes()
         (tmp_path / "train.npy").write_bytes(content[:-8])
+    elif damage == "long":
+        content = (tmp_path / "train.npy").read_bytes()
+        (tmp_path / "train.npy").write_bytes(content + bytes(8))
     else:
         (tmp_path / "train.npy").unlink()
     with pytest.raises(DataError, match=r"train\.(npy|json)"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import socket
 from collections.abc import Callable
@@ -395,6 +396,20 @@ def test_verify_names_every_kind_of_damage(go: Go):
     assert "content differs from the manifest's digest" in problems[0]
     assert "differs from the manifest's checksum" in problems[1]
     assert "missing" in problems[2]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"tier": 2}, {"last_bar": "2022-12-01T00:00:00Z"}, {"symbol": "XBTUSDT"}],
+    ids=["tier", "last bar", "symbol"],
+)
+def test_verify_names_a_contract_that_the_manifest_describes_otherwise(go: Go, change: dict[str, object]):
+    folder = Path(go().directory)
+    path = folder / "manifest.json"
+    content = json.loads(path.read_text())
+    content["contracts"][0] |= change
+    path.write_text(json.dumps(content))
+    assert any("the manifest's tier or last bar is not the panel's" in problem for problem in verify(folder))
 
 
 def test_a_complete_directory_whose_panel_is_gone_is_refused(go: Go):

@@ -35,7 +35,7 @@ class Flat:
     """A result without profits: cuts fall evenly."""
 
     def __init__(self, bars: int) -> None:
-        self.bars = type("Bars", (), {"price_pnl": np.zeros(bars)})
+        self.bars = type("Bars", (), {"price_pnl": np.zeros(bars), "funding": np.zeros(bars)})
 
 
 def check(here: Here, depth=causality.screen, rules=RULES) -> causality.CausalityReport:

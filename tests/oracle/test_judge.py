@@ -56,6 +56,9 @@ def test_the_seed_is_scored_alike_under_every_mask_and_survives_confirmation(jud
     assert not confirmation.mask_dependent
     assert confirmation.second is not None
     assert confirmation.second.score == pytest.approx(first.evaluation.score, abs=1e-9)
+    assert confirmation.stress is not None
+    assert (3, 7, 14, 21) == tuple(item.days for item in confirmation.stress.shifted)
+    assert all(item.score not in (None, first.evaluation.score) for item in confirmation.stress.shifted)
 
 
 def test_the_same_attempt_judged_twice_gives_the_same_record(judge: Judge) -> None:

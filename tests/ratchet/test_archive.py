@@ -44,7 +44,7 @@ def test_stable_wants_a_lower_spread_and_at_least_the_seeds_score() -> None:
 
 def test_cost_robust_wants_the_highest_score_at_double_costs_whatever_the_score() -> None:
     before = start().seed.evaluation.score_double_cost or 0.0
-    assert ("cost_robust",) == slots_gained(start(), trial(1, scored(lifted(-0.1), double=before + 1e-9)))
+    assert ("cost_robust",) == slots_gained(start(), trial(1, scored(lifted(-0.1), double=before + 1e-5)))
     assert () == slots_gained(start(), trial(1, scored(lifted(-0.1), double=before)))
 
 

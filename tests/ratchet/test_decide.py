@@ -9,7 +9,16 @@ from ratchet_cases import SEED_FOLDS, agreeing, failed, lifted, returns, scored,
 from scipy.special import ndtr
 
 from autoquant.oracle.records import Confirmation, Evaluation, Fault, GateResult, Outcome, Status
-from autoquant.ratchet.decide import Decision, after_confirmation, correction, propose, quantile, settle, violation
+from autoquant.ratchet.decide import (
+    Decision,
+    after_confirmation,
+    correction,
+    propose,
+    quantile,
+    reconsider,
+    settle,
+    violation,
+)
 from autoquant.ratchet.state import RatchetState, Trial, advance
 
 FLOOR = 0.3
@@ -87,6 +96,17 @@ def test_stepping_stones_add_up_to_a_keep_against_the_seed() -> None:
         statuses.append(decision.status)
     assert [Status.SEARCH, Status.SEARCH, Status.KEEP, Status.SEARCH] == statuses
     assert (3, 4) == (state.champion.attempt, state.parent.attempt)
+
+
+def test_the_dust_of_another_mask_makes_no_fold_better_and_no_slot_change_hands() -> None:
+    """A copy of the parent scores 1e-14 higher or lower by luck: that must not fill up "four better folds"."""
+    state, dust = start(), (1e-14, 2e-14, -1e-14, 1e-14, 3e-14, 1e-14)
+    copy = tuple(sharpe + more for sharpe, more in zip(SEED_FOLDS, dust, strict=True))
+    decision = propose(state, trial(1, scored(copy)), noise_floor=0.3)
+    assert (Status.DISCARD, 0, ()) == (decision.status, decision.folds_better, decision.slots)
+    one_fold = (SEED_FOLDS[0] + 0.3, *copy[1:])
+    decision = propose(state, trial(1, scored(one_fold)), noise_floor=0.3)
+    assert (1, False) == (decision.folds_better, decision.status is Status.SEARCH)
 
 
 def test_a_worse_attempt_is_discarded_and_the_reason_names_what_search_asks_for() -> None:
@@ -207,6 +227,17 @@ def test_nothing_is_accepted_without_its_confirmation() -> None:
         assert proposal.needs_confirmation
         with pytest.raises(ValueError, match="only after its confirmation"):
             settle(start(), entry, proposal, None, noise_floor=FLOOR, budget=50)
+
+
+def test_a_strategy_too_slow_for_the_deep_check_is_a_timeout_and_no_leak() -> None:
+    entry = trial(1, scored(lifted(0.8)))
+    proposal = propose(start(), entry, noise_floor=FLOOR)
+    slow = Confirmation(False, None, None, failure=failed(Outcome.TIMEOUT, Fault("CpuLimit")))
+    entry, decision = reconsider(start(), entry, proposal, slow, noise_floor=FLOOR)
+    decision, after = settle(start(), entry, decision, slow, noise_floor=FLOOR, budget=50)
+    assert (Status.TIMEOUT, None, "CpuLimit") == (decision.status, decision.gate, decision.reason)
+    assert entry.evaluation.score is None, "no partial score"
+    assert 0 == after.champion.attempt
 
 
 def test_attempts_are_settled_in_order() -> None:

@@ -399,6 +399,41 @@ def test_long_races_show_a_part_of_the_rows_and_say_so(tmp_path: Path, monkeypat
     assert "discard 3 " not in text
 
 
+def test_a_folder_is_no_file_to_write(tmp_path: Path, full_state: Path):
+    with pytest.raises(UserError, match="is a folder"):
+        render_report(full_state, None, tmp_path, home=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "lines"),
+    [
+        (
+            "demo",
+            "synthetic",
+            ("setup_data.py --verify --synthetic --data-dir demo/data", "evaluate.py demo/state/races/autumn/blobs/",
+             "dashboard.py --race autumn --state-dir demo/state --out"),
+        ),
+        ("race", "http://127.0.0.1:9", ("setup_data.py --base-url http://127.0.0.1:9", "evaluate.py state/races/")),
+        ("race", "binance-archive", ("uv run setup_data.py\n", "dashboard.py --race autumn --out report.html")),
+    ],
+)  # fmt: skip
+def test_the_commands_to_check_with_name_the_places_of_this_race(
+    tmp_path: Path, kind: str, source: str, lines: tuple[str, ...]
+):
+    case = RaceCase(tmp_path / "state", kind=kind, source=source)
+    case.join("a")
+    case.attempt("a", "keep", shifted(SEED_FOLDS, 0.5))
+    shown = page(case.state, None, home=tmp_path)
+    assert [] == [line for line in lines if line not in shown]
+
+
+def test_a_name_with_a_hyphen_stays_in_one_piece_in_the_verdict(tmp_path: Path):
+    case = RaceCase(tmp_path / "state")
+    case.join("my-agent")
+    case.attempt("my-agent", "keep", shifted(SEED_FOLDS, 0.5))
+    assert '<span class="whole">my-agent</span> holds' in page(case.state, None, home=tmp_path)
+
+
 def test_facts_carry_the_same_standings_as_the_page(full_state: Path):
     facts = report_facts(full_state, None)
     assert "autumn" == facts["race"]
