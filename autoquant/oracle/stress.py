@@ -51,7 +51,7 @@ def drawdown_at_volatility(returns: ArrayLike, target: float) -> float | None:
     target : per year, for example 0.20.
 
     >>> round(drawdown_at_volatility([0.02, -0.02, 0.02, -0.02], 0.20), 6)
-    0.009066
+    0.009147
     """
     values = np.asarray(returns, dtype=np.float64)
     actual = volatility(values)

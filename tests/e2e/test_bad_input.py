@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from autoquant.arena.standalone import undecided
 from autoquant.errors import DataError, UserError
 from autoquant.market import synthetic_setup
 from autoquant.market.manifest import SYNTHETIC
@@ -100,7 +101,9 @@ def test_a_fault_is_told_with_place_reason_and_remedy(
     (tmp_path / "mine.py").write_text(
         "import os\n\ndef target_weights(panel, train_end):\n    return panel.close * 0\n"
     )
-    assert 3 == command.evaluate(tmp_path / "mine.py", market, split="valid", jobs=1, as_json=False)
+    assert 3 == command.evaluate(
+        tmp_path / "mine.py", market, split="valid", jobs=1, as_json=False, score_file=undecided
+    )
     error, hint = capsys.readouterr().err.splitlines()
     assert "error: mine.py:1: ForbiddenImport: imports os, which is not allowed" == error
     assert hint.startswith("hint: numpy, pandas, scipy")
