@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Literal
 
 from autoquant.arena.roster import valid_name
-from autoquant.arena.status import race_names, read_view
+from autoquant.arena.status import read_view
 from autoquant.errors import UserError
 from autoquant.harness import Competitor
 from autoquant.ledger.layout import RaceLayout
+from autoquant.ledger.races import race_names
 from autoquant.ledger.views import RaceView
 
 
@@ -38,12 +39,12 @@ def choose_race(state: Path, asked: Sequence[Competitor], race: str | None, now:
     ------
     UserError : several races are unfinished, a name cannot be used, a competitor would race twice, nothing is left.
     """
-    views = {name: view for name in race_names(state) if (view := read_view(RaceLayout(state, name))) is not None}
     if race is not None:
         if not valid_name(race):
             raise UserError(f"--race {race!r} cannot be used", "lower-case letters, digits, '-', '_', '.', at most 40")
-        view = views.get(race)
+        view = read_view(RaceLayout(state, race))
         return _new(state, race, asked) if view is None else _in_race(state, view, asked)
+    views = {name: view for name in race_names(state) if (view := read_view(RaceLayout(state, name))) is not None}
     unfinished = [name for name, view in views.items() if not view.is_terminal]
     if len(unfinished) > 1:
         raise UserError(f"races {', '.join(unfinished)} are unfinished", "say which one to resume: --race NAME")

@@ -10,6 +10,7 @@ from pathlib import Path
 from autoquant.errors import UserError
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import read_records
+from autoquant.ledger.races import race_names
 from autoquant.ledger.replay import replay
 from autoquant.ledger.views import AttemptView, CompetitorView, RaceView
 from autoquant.protocol import SCHEMA_VERSION
@@ -96,16 +97,6 @@ class RaceStatus:
     updated: str
     ledger_records: int
     schema_version: int = SCHEMA_VERSION
-
-
-def race_names(state: Path) -> tuple[str, ...]:
-    """Races below `state`, oldest first."""
-    found = []
-    for ledger in (state / "races").glob("*/ledger.jsonl"):
-        view = read_view(RaceLayout(state, ledger.parent.name))
-        if view is not None:
-            found.append((view.created_utc, ledger.stat().st_ctime_ns, ledger.parent.name))
-    return tuple(name for _, _, name in sorted(found))
 
 
 def find_race(state: Path, name: str | None) -> RaceLayout:

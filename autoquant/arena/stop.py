@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from autoquant import files
-from autoquant.arena.status import find_race, holder, race_names
+from autoquant.arena.status import find_race, holder
 from autoquant.clock import Clock, SystemClock
 from autoquant.errors import InfrastructureFault, UserError
 from autoquant.ledger.layout import RaceLayout
+from autoquant.ledger.races import race_names
 
 PATIENCE_SECONDS = 600.0
 """An evaluation in progress is finished first."""

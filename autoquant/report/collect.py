@@ -15,6 +15,7 @@ from autoquant.errors import ConfigError, UserError
 from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import read_records
+from autoquant.ledger.races import race_names
 from autoquant.ledger.replay import replay
 from autoquant.ledger.views import AttemptView, CompetitorView, RaceView
 from autoquant.oracle.records import Evaluation, GateResult
@@ -30,9 +31,8 @@ _MAXIMUM_FILE = 1 << 24
 
 def newest_race(state_dir: Path) -> str | None:
     """Name of the race created last; None when the state root holds none."""
-    ledgers = sorted(state_dir.glob("races/*/ledger.jsonl"))
-    created = [(_first_utc(path), path.parent.name) for path in ledgers]
-    return max(created)[1] if created else None
+    names = race_names(state_dir)
+    return names[-1] if names else None
 
 
 def collect(state_dir: Path, race: str) -> Race:
@@ -105,15 +105,6 @@ class _Shelf:
         except ConfigError as error:
             self.untrusted.append(f"{name}: {clean(error.message, 160)}")
             return None
-
-
-def _first_utc(ledger: Path) -> str:
-    with ledger.open("rb") as handle:
-        first = handle.readline(1 << 20)
-    try:
-        return str(json.loads(first)["utc"])
-    except (ValueError, KeyError, TypeError):
-        return ""
 
 
 def _entrant(

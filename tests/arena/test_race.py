@@ -15,10 +15,11 @@ from race_world import SOURCE, RaceWorld, change_manifest, make_market, make_wor
 from autoquant import files, process
 from autoquant.arena import protected, race
 from autoquant.arena.session import run_mark
-from autoquant.arena.status import find_race, holder, race_names
+from autoquant.arena.status import find_race, holder
 from autoquant.errors import AutoQuantError, DataError, LedgerError, UserError, Violation
 from autoquant.ledger import records as r
 from autoquant.ledger.ledger import Ledger, read_records
+from autoquant.ledger.races import race_names
 from autoquant.market import FIELDS, load_panel, save_panel
 from autoquant.market.manifest import load_manifest, panel_pin
 

@@ -11,12 +11,21 @@ from rich.console import Console
 
 from autoquant import codec, files
 from autoquant.arena import display
-from autoquant.arena.status import RaceStatus, find_race, holder, plain_table, race_status, status_of, table_rows
+from autoquant.arena.status import (
+    RaceStatus,
+    find_race,
+    holder,
+    plain_table,
+    race_status,
+    read_view,
+    status_of,
+    table_rows,
+)
 from autoquant.arena.stop import stop
 from autoquant.arena.voice import Voice
 from autoquant.arena.watch import watch
 from autoquant.clock import SystemClock
-from autoquant.errors import UserError
+from autoquant.errors import LedgerError, UserError
 from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
@@ -198,3 +207,12 @@ def test_stopping_what_does_not_run_is_said_in_one_line(raced: World):
         stop(raced.layout.state, None)
     with pytest.raises(UserError, match="race autumn is not running"):
         stop(raced.layout.state, "autumn")
+
+
+def test_a_broken_ledger_troubles_nobody_but_its_own_readers(raced: World):
+    broken = raced.layout.state / "races" / "old" / "ledger.jsonl"
+    broken.parent.mkdir()
+    broken.write_text("no record\n")
+    assert raced.layout.race == find_race(raced.layout.state, None).race
+    with pytest.raises(LedgerError, match=r"ledger\.jsonl:1: not a line"):
+        read_view(find_race(raced.layout.state, "old"))

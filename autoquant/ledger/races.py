@@ -1,0 +1,33 @@
+"""Which races there are, from the first line of each ledger: a broken one troubles only its own readers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+_FIRST_LINE_BYTES = 1 << 20
+
+
+def race_names(state: Path) -> tuple[str, ...]:
+    """Races below `state`, oldest first.
+
+    A ledger without one whole line is no race yet. One whose first line cannot be read comes first; who opens it is
+    told what is wrong with it.
+    """
+    found = []
+    for ledger in (state / "races").glob("*/ledger.jsonl"):
+        created = _created_utc(ledger)
+        if created is not None:
+            found.append((created, ledger.stat().st_ctime_ns, ledger.parent.name))
+    return tuple(name for _, _, name in sorted(found))
+
+
+def _created_utc(ledger: Path) -> str | None:
+    with ledger.open("rb") as handle:
+        first = handle.readline(_FIRST_LINE_BYTES)
+    if not first.endswith(b"\n"):
+        return None
+    try:
+        return str(json.loads(first)["utc"])
+    except (ValueError, KeyError, TypeError):
+        return ""
