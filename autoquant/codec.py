@@ -156,6 +156,7 @@ def _decode_dataclass(cls: type, data: Any, where: str) -> Any:
     unknown = sorted(set(data) - set(fields))
     if unknown:
         raise ConfigError(f"{where}: unknown key {unknown[0]!r}", f"known keys: {', '.join(fields)}")
+    _check_version(fields.get("schema_version"), data, where)
     hints = _hints(cls)
     values = {}
     for name, spec in fields.items():
@@ -164,6 +165,17 @@ def _decode_dataclass(cls: type, data: Any, where: str) -> Any:
         elif spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING:
             raise ConfigError(f"{where}: key {name!r} is missing")
     return cls(**values)
+
+
+def _check_version(spec: dataclasses.Field[Any] | None, data: dict[str, Any], where: str) -> None:
+    if spec is None or spec.default is dataclasses.MISSING:
+        return
+    found = data.get("schema_version", spec.default)
+    if found != spec.default:
+        raise ConfigError(
+            f"{where}: schema version {found!r}, this program reads {spec.default}",
+            "use the release of autoquant that wrote it",
+        )
 
 
 def _require(holds: bool, where: str, wanted: str, got: Any) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from autoquant import codec, files
 from autoquant.arena import protected
+from autoquant.arena.climb import climbs
 from autoquant.clock import Clock, utc_iso
 from autoquant.errors import DataError, LedgerError, UserError
 from autoquant.harness import Competitor
@@ -17,9 +18,8 @@ from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import RaceView
 from autoquant.market.manifest import Manifest, data_directory, load_manifest, panel_problems
-from autoquant.oracle.records import Judgement, Status
+from autoquant.oracle.records import Judgement
 from autoquant.protocol import PROTOCOL
-from autoquant.ratchet.recursion import Step, recursion_metrics
 
 if TYPE_CHECKING:
     from autoquant.oracle.calibrate import NoiseFloor
@@ -265,13 +265,8 @@ def score_seed(layout: RaceLayout, ledger: Ledger, judge: Screen, seed: bytes, c
 
 def write_metrics(layout: RaceLayout, view: RaceView) -> None:
     """recursion_metrics.json from the record: how each competitor climbed."""
-    if view.seed is None:
-        return
-    metrics = {}
-    for name, racer in view.competitors.items():
-        steps = [Step(a.attempt, Status(str(a.status)), a.score) for a in racer.closed]
-        metrics[name] = recursion_metrics(view.seed.score, steps)
-    files.atomic_write(layout.metrics, codec.dumps(metrics, indent=1) + "\n")
+    if view.seed is not None:
+        files.atomic_write(layout.metrics, codec.dumps(climbs(view), indent=1) + "\n")
 
 
 def join(ledger: Ledger, competitors: Sequence[Competitor], budget: int, clock: Clock) -> None:

@@ -229,9 +229,10 @@ class Referee:
                 strategy=digest,
                 description=plain(request.description, DESCRIPTION_LIMIT),
                 parent=standing.racer.working,
-                lineage=self._take_lineage(competitor),
+                lineage=self._lineage(competitor),
             )
         )
+        self._lineage_file(competitor).unlink(missing_ok=True)
         mailbox.take(request)
         self._conclude(competitor)
 
@@ -346,15 +347,12 @@ class Referee:
         if len(so_far) < REFUSALS_RECORDED:
             self._append(ViolationFound(competitor, None, path, "", item.digest))
 
-    def _take_lineage(self, competitor: str) -> str | None:
-        """The lineage the text was started from, once."""
-        path = self._lineage_file(competitor)
+    def _lineage(self, competitor: str) -> str | None:
+        """The lineage the text was started from, if it was restored from the archive."""
         try:
-            lineage = path.read_text(encoding="utf-8")
-            path.unlink()
+            return self._lineage_file(competitor).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
-        return lineage
 
     def _lineage_file(self, competitor: str) -> Path:
         return self._layout.root / "lineages" / competitor

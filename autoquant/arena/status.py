@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from autoquant.arena.climb import climb_of
 from autoquant.errors import UserError
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import read_records
@@ -14,6 +15,7 @@ from autoquant.ledger.races import race_names
 from autoquant.ledger.replay import replay
 from autoquant.ledger.views import AttemptView, CompetitorView, RaceView
 from autoquant.protocol import SCHEMA_VERSION
+from autoquant.ratchet.recursion import RecursionMetrics
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ class CompetitorStatus:
     sessions: int
     faults: int
     violations: int
+    climb: RecursionMetrics | None
+    """Promotions, steps and areas so far."""
 
 
 @dataclass(frozen=True)
@@ -204,6 +208,7 @@ def _competitor(racer: CompetitorView, view: RaceView) -> CompetitorStatus:
         sessions=len(racer.sessions),
         faults=len(racer.faults),
         violations=len(racer.violations),
+        climb=climb_of(view, racer),
     )
 
 
@@ -328,4 +333,23 @@ def lockbox_lines(status: RaceStatus) -> list[str]:
         probability = "" if row.probability is None else f"  PSR {row.probability:.3f}"
         sharpe = f"  Sharpe {number(row.sharpe)}" if row.verdict else ""
         lines.append(f"  {row.name.ljust(width)}  {row.verdict or 'pending'}{sharpe}{probability}")
-    return lines
+    return [*lines, *climb_lines(status)]
+
+
+def climb_lines(status: RaceStatus) -> list[str]:
+    """One line per competitor: how it climbed. Areas are the mean gain over the seed, over attempts."""
+    width = max((len(racer.name) for racer in status.competitors), default=0)
+    lines = []
+    for racer in status.competitors:
+        if (climb := racer.climb) is not None:
+            per_keep = "–" if climb.attempts_per_keep is None else f"{climb.attempts_per_keep:.1f}"
+            lines.append(
+                f"  {racer.name.ljust(width)}  promotions {climb.confirmed_promotions}, search steps "
+                f"{climb.search_acceptances}, attempts per keep {per_keep}, area official "
+                f"{_area(climb.official_area)}, working {_area(climb.working_area)}"
+            )
+    return ["climb", *lines] if lines else []
+
+
+def _area(value: float | None) -> str:
+    return "–" if value is None else signed(value)

@@ -55,7 +55,7 @@ def test_a_request_is_read_and_stays_until_it_is_taken(box: RefereeMailbox):
         (request_with(strategy="zz"), "strategy"),
         (request_with(kind="restore", lineage="../best"), "lineage"),
         (request_with(description="x" * 501), "description"),
-        (request_with(schema_version=99), "schema_version"),
+        (request_with(schema_version=99), "schema version"),
         (request_with(description=3), "description"),
         (b"[" * 10_000, "JSON"),
         (b"\xff\xfe", "JSON"),

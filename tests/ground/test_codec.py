@@ -88,3 +88,15 @@ def test_what_does_not_fit_is_refused_by_the_name_of_its_field(text: str, messag
 def test_an_unknown_word_of_an_enumeration_names_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="'green' is not one of red, blue"):
         codec.decode(Outer, {"name": "x", "colour": "green"})
+
+
+@dataclass(frozen=True)
+class Versioned:
+    value: int
+    schema_version: int = 1
+
+
+def test_a_record_of_another_version_is_refused() -> None:
+    with pytest.raises(ConfigError, match="file: schema version 99, this program reads 1"):
+        codec.loads(Versioned, '{"value": 1, "schema_version": 99}', "file")
+    assert Versioned(1) == codec.loads(Versioned, '{"value": 1, "schema_version": 1}')
