@@ -16,7 +16,7 @@ def main(argv: list[str] | None = None) -> int:
     """Parse the options and set up, or verify."""
     target = cli.parser("setup_data.py", __doc__ or "")
     target.add_argument("--base-url", metavar="URL", help="a mirror (default: the public archive)")
-    target.add_argument("--jobs", type=cli.positive_int, default=8, metavar="N", help="downloads at a time (default 8)")
+    target.add_argument("--jobs", type=cli.positive_int, metavar="N", help="downloads at a time (default 8)")
     target.add_argument("--keep-raw", action="store_true", help="keep VALID's archives after packing")
     target.add_argument("--verify", action="store_true", help="recheck what is on disk, download nothing")
     target.add_argument("--synthetic", action="store_true", help="make a synthetic market instead")
@@ -25,10 +25,10 @@ def main(argv: list[str] | None = None) -> int:
     cli.add_home_options(target)
     cli.add_json_option(target)
     options = target.parse_args(argv)
-    if options.synthetic and (options.base_url or options.keep_raw):
-        target.error("--synthetic downloads nothing: --base-url and --keep-raw do not go with it")
-    if options.verify and (options.force or options.keep_raw or options.seed is not None):
-        target.error("--verify only reads: --force, --keep-raw and --seed do not go with it")
+    if options.synthetic and (options.base_url or options.keep_raw or options.jobs):
+        target.error("--synthetic downloads nothing: --base-url, --keep-raw and --jobs do not go with it")
+    if options.verify and (options.force or options.keep_raw or options.jobs or options.seed is not None):
+        target.error("--verify only reads: --force, --keep-raw, --jobs and --seed do not go with it")
     if not options.synthetic and options.seed is not None:
         target.error("--seed goes with --synthetic")
     from autoquant.market import setup  # late: --help stays fast
@@ -44,7 +44,7 @@ def main(argv: list[str] | None = None) -> int:
             summary = setup.set_up(
                 options.data_dir,
                 base_url=options.base_url,
-                jobs=options.jobs,
+                jobs=options.jobs or 8,
                 keep_raw=options.keep_raw,
                 on_progress=update,
             )

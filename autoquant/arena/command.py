@@ -124,7 +124,7 @@ An interrupted demo goes on; a finished one is replaced. No score in it is a mar
 
 def _competitors(target: argparse.ArgumentParser, *, required: bool) -> None:
     target.add_argument(
-        "--competitors", default=None if required else "all", required=required, metavar="all|A,B", help="who"
+        "--competitors", required=required, metavar="all|A,B", help="who" if required else "who (default: all)"
     )
     target.add_argument(
         "--roster", type=Path, default=cli.HOME / "competitors.toml", metavar="FILE", help="default: competitors.toml"
@@ -139,7 +139,10 @@ def _doctor(options: Options) -> int:
     from autoquant.arena.doctor import diagnose, show
     from autoquant.arena.roster import choose, load_roster
 
-    competitors = () if options.skip_harnesses else choose(load_roster(options.roster), options.competitors)
+    if options.skip_harnesses and options.competitors:
+        options.parser.error("--skip-harnesses leaves the competitors out: --competitors does not go with it")
+    wanted = options.competitors or "all"
+    competitors = () if options.skip_harnesses else choose(load_roster(options.roster), wanted)
     diagnosis = diagnose(
         cli.HOME, options.data_dir, options.state_dir, competitors, skip_harnesses=options.skip_harnesses
     )

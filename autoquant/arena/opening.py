@@ -56,6 +56,10 @@ def open_lockbox_of(options: LockboxOptions, voice: Voice, clock: Clock | None =
         require_openable(ledger.view)
         ground = race.survey(options.home, options.data_root)
         race.require_same_ground(ledger.view, ground)
+        if ground.manifest.is_synthetic and (options.base_url or options.accept_changed):
+            raise UserError(
+                "a synthetic sealed period is made, not fetched: --base-url and --accept-changed do not go with it"
+            )
         _ask(ledger.view, options.yes, voice)
         opening = Opening(
             fetch=lambda: _fetch(ground, layout, options, voice, clock),

@@ -143,6 +143,11 @@ def set_up(
     with _alone(data_root, clock):
         if manifest_path(data_dir).exists():
             _check_complete(data_dir, source, protocol)
+            if keep_raw and not all(pin.kept for pin in load_manifest(data_dir).files):
+                raise UserError(
+                    f"{data_dir}: VALID's archives were removed when it was set up; --keep-raw comes too late",
+                    "remove this directory by hand and run setup_data.py --keep-raw",
+                )
             _drop_packed(data_dir)
             set_current(data_root, data_dir)
             return Summary.of(data_dir, fresh=False)

@@ -34,6 +34,8 @@ def say(capsys: pytest.CaptureFixture[str], program: str, *arguments: str) -> tu
         ("evaluate", ("--jobs", "0"), "not a whole number of at least 1"),
         ("setup_data", ("--synthetic", "--seed", "-1"), "not a whole number of at least 0"),
         ("setup_data", ("--verify", "--force"), "--verify only reads"),
+        ("setup_data", ("--verify", "--jobs", "2"), "--verify only reads"),
+        ("setup_data", ("--synthetic", "--jobs", "2"), "--synthetic downloads nothing"),
         ("setup_data", ("--seed", "3"), "--seed goes with --synthetic"),
         ("run", ("--from", "best", "-m", "an idea"), "--from judges nothing"),
     ],

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
-from conftest import Checkout  # type: ignore[import-not-found]
+from e2e_checkout import Checkout
 
 BUDGET = 5
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Checkout  # type: ignore[import-not-found]
+from e2e_checkout import Checkout
 
 from autoquant import codec
 from autoquant.ratchet.score_file import ScoreFile

@@ -476,3 +476,11 @@ def test_each_fault_of_the_mirror_ends_right_or_with_one_line_and_a_second_run_c
         assert run(serve(archive.root)).fresh
     assert [] == verify(data / "mirror.test")
     assert BAR == load_panel(data / "mirror.test", "valid").bar_ms
+
+
+def test_keep_raw_after_the_archives_are_gone_is_refused_and_changes_nothing(go: Go):
+    folder = Path(go().directory)
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(UserError, match="--keep-raw comes too late"):
+        go(keep_raw=True)
+    assert before == sorted(folder.rglob("*"))
