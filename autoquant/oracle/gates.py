@@ -92,14 +92,6 @@ def economic_gates(
     )
 
 
-def output_gate(decisions: Sequence[Floats]) -> GateResult:
-    """Every decision is a finite weight, or NaN for units held."""
-    for number, rows in enumerate(decisions, start=1):
-        if np.isinf(rows).any():
-            return GateResult("output", passed=False, fold=number, detail="a weight is infinite")
-    return GateResult("output", passed=True)
-
-
 def stated_weights(decisions: Floats) -> Floats:
     """(n, A) weights in force: a NaN counts as the weight stated last (0 before the first).
 

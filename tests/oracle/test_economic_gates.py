@@ -9,7 +9,7 @@ from engine_markets import market, span, weights
 
 from autoquant import codec
 from autoquant.oracle import simulate
-from autoquant.oracle.gates import Verdict, economic_gates, lockbox_verdict, output_gate, stated_gross
+from autoquant.oracle.gates import Verdict, economic_gates, lockbox_verdict, stated_gross
 
 NAN = math.nan
 ROWS = [np.full((4, 2), 0.25)] * 6
@@ -122,12 +122,6 @@ def test_a_weight_held_through_nan_counts_in_the_leverage():
 
 def test_no_fold_and_no_row_is_no_pass():
     assert not any(gate.passed for gate in economic_gates([], []))
-
-
-def test_an_infinite_weight_is_no_output():
-    assert output_gate(ROWS).passed
-    bad = output_gate([ROWS[0], np.array([[0.0, math.inf]])])
-    assert (False, 2) == (bad.passed, bad.fold)
 
 
 @pytest.mark.parametrize(
