@@ -10,6 +10,7 @@ import codecs
 import contextlib
 import functools
 import io
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -148,6 +149,17 @@ def positive_int(text: str) -> int:
         value = 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return value
+
+
+def positive_number(text: str) -> float:
+    """Argparse type: a finite number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
     return value
 
 

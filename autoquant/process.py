@@ -179,13 +179,26 @@ def _adopted() -> list[psutil.Process]:
     return strangers
 
 
-def end_tree(pid: int, *, run_id: str | None = None, grace_seconds: float = 2.0) -> int:
+def busy_seconds(pid: int) -> float:
+    """Processor time that `pid` and everything below it have used, ended children that were waited for included."""
+    total = 0.0
+    for process in _family(pid, None):
+        with contextlib.suppress(psutil.Error):
+            times = process.cpu_times()
+            total += times.user + times.system + times.children_user + times.children_system
+    return total
+
+
+def end_tree(pid: int, *, run_id: str | None = None, grace_seconds: float = 2.0, wrapped: bool = False) -> int:
     """End `pid`, its session and all it started; returns how many outlived the polite signal.
 
     SIGTERM first, SIGKILL after `grace_seconds`. With a `run_id`, processes that only carry the mark are ended too.
+    `wrapped`: `pid` only holds a namespace, and all in it would die with it at once; it gets no polite signal.
     """
     targets = _family(pid, run_id)
     for process in targets:
+        if wrapped and process.pid == pid:
+            continue
         with contextlib.suppress(psutil.Error):
             process.send_signal(signal.SIGCONT)
             process.terminate()

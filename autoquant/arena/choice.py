@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from autoquant.arena.roster import valid_name
+from autoquant.arena.names import NAME_RULE, valid_name
 from autoquant.arena.status import read_view
 from autoquant.errors import UserError
 from autoquant.harness import Competitor
@@ -41,7 +41,7 @@ def choose_race(state: Path, asked: Sequence[Competitor], race: str | None, now:
     """
     if race is not None:
         if not valid_name(race):
-            raise UserError(f"--race {race!r} cannot be used", "lower-case letters, digits, '-', '_', '.', at most 40")
+            raise UserError(f"--race {race!r} cannot be used", NAME_RULE)
         view = read_view(RaceLayout(state, race))
         return _new(state, race, asked) if view is None else _in_race(state, view, asked)
     views = {name: view for name in race_names(state) if (view := read_view(RaceLayout(state, name))) is not None}
@@ -109,6 +109,9 @@ def _require_unchanged(view: RaceView, competitor: Competitor) -> None:
         ("model", joined.model, competitor.model),
         ("effort", joined.effort, competitor.effort),
         ("seed", joined.seed, competitor.seed),
+        ("base_url", joined.endpoint, competitor.base_url),
+        ("args", list(joined.args), list(competitor.args)),
+        ("group", joined.group, competitor.group),
     ):
         if (before or None) != (now or None):
             raise UserError(

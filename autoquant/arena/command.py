@@ -3,6 +3,7 @@
 uv run arena.py doctor                                          # is this machine ready?
 uv run arena.py start --competitors all --max-experiments 50    # the same command resumes
 uv run arena.py status --watch
+uv run arena.py logs NAME -f                                    # what a session says and does
 uv run arena.py lockbox                                         # once, after every run is terminal
 uv run arena.py report --out docs/index.html
 uv run arena.py demo                                            # all of it in miniature, on synthetic data
@@ -64,10 +65,20 @@ def _parser() -> cli.Parser:
         "--max-experiments",
         type=cli.positive_int,
         metavar="N",
-        help=f"experiments per competitor (default: the race's own, {PROTOCOL.budget} for a new one)",
+        help="experiments per competitor, whatever the roster says (default: a competitor's own budget, "
+        f"else the race's, {PROTOCOL.budget} for a new one)",
     )
     _race(start, "the race to start, resume or extend (default: see above)")
     start.add_argument("--parallel", type=cli.positive_int, metavar="N", help="competitors at a time (default: all)")
+    start.add_argument(
+        "--parallel-per-account",
+        type=cli.positive_int,
+        metavar="N",
+        help="sessions at a time on one provider account (default: no limit)",
+    )
+    start.add_argument(
+        "--max-hours", type=cli.positive_number, metavar="H", help="pause cleanly after H hours (default: never)"
+    )
     start.add_argument("--allow-source", metavar="NAME", help="race on data that are not from the public archive")
     start.add_argument("--skip-missing", action="store_true", help="leave out competitors that cannot run here")
     start.add_argument(
@@ -86,6 +97,16 @@ def _parser() -> cli.Parser:
     status.add_argument("--watch", action="store_true", help="go on showing it while it runs")
     cli.add_home_options(status, state=True)
     cli.add_json_option(status)
+
+    logs = add("logs", _logs, "show what a competitor's session printed; reads only, also while it runs")
+    logs.add_argument("name", metavar="NAME", help="the competitor")
+    logs.add_argument(
+        "-f", "--follow", action="store_true", help="go on while the arena runs: this session, then later ones"
+    )
+    _race(logs, "its race (default: the newest)")
+    logs.add_argument("--session", type=cli.positive_int, metavar="N", help="default: the newest")
+    logs.add_argument("--raw", action="store_true", help="the lines as the program printed them")
+    cli.add_home_options(logs, state=True)
 
     lockbox = add("lockbox", _lockbox, "open the sealed period, once, after every competitor is terminal")
     _race(lockbox, "the race whose lockbox to open (default: the newest)")
@@ -138,13 +159,19 @@ def _race(target: argparse.ArgumentParser, text: str) -> None:
 def _doctor(options: Options) -> int:
     from autoquant.arena.doctor import diagnose, show
     from autoquant.arena.roster import choose, load_roster
+    from autoquant.harness.machine import Machine
 
     if options.skip_harnesses and options.competitors:
         options.parser.error("--skip-harnesses leaves the competitors out: --competitors does not go with it")
     wanted = options.competitors or "all"
     competitors = () if options.skip_harnesses else choose(load_roster(options.roster), wanted)
     diagnosis = diagnose(
-        cli.HOME, options.data_dir, options.state_dir, competitors, skip_harnesses=options.skip_harnesses
+        cli.HOME,
+        options.data_dir,
+        options.state_dir,
+        competitors,
+        Machine.here(),
+        skip_harnesses=options.skip_harnesses,
     )
     if options.json:
         cli.emit_json(diagnosis)
@@ -155,7 +182,8 @@ def _doctor(options: Options) -> int:
 
 def _start(options: Options) -> int:
     from autoquant.arena.launch import StartOptions, start
-    from autoquant.arena.status import plain_table, status_of
+    from autoquant.arena.status import status_of
+    from autoquant.arena.table import plain_table
 
     finish = start(
         StartOptions(
@@ -167,6 +195,8 @@ def _start(options: Options) -> int:
             budget=options.max_experiments,
             race=options.race,
             parallel=options.parallel,
+            parallel_per_account=options.parallel_per_account,
+            max_hours=options.max_hours,
             allow_source=options.allow_source,
             skip_missing=options.skip_missing,
             jobs=options.jobs,
@@ -193,7 +223,8 @@ def _stop(options: Options) -> int:
 
 
 def _status(options: Options) -> int:
-    from autoquant.arena.status import find_race, plain_table, race_status
+    from autoquant.arena.status import find_race, race_status
+    from autoquant.arena.table import plain_table
     from autoquant.arena.watch import watch
 
     layout = find_race(options.state_dir, options.race)
@@ -205,6 +236,18 @@ def _status(options: Options) -> int:
         cli.emit_json(status)
     else:
         print(cli.printable(plain_table(status)))
+    return 0
+
+
+def _logs(options: Options) -> int:
+    from autoquant.arena.logs import show_logs
+    from autoquant.arena.status import find_race
+
+    def say(line: str) -> None:
+        print(cli.printable(line), flush=True)
+
+    layout = find_race(options.state_dir, options.race)
+    show_logs(layout, options.name, say, session=options.session, raw=options.raw, follow=options.follow)
     return 0
 
 

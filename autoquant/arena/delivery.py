@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from autoquant import files
 from autoquant.arena.judging import read_score
 from autoquant.arena.mailbox import RefereeMailbox, Reply, ReplyKind, Request, RequestKind
@@ -13,6 +15,7 @@ from autoquant.ledger.views import AttemptView, results_tsv
 from autoquant.protocol import PROTOCOL
 
 RESULTS, SCORE = "results.tsv", "score.json"
+SecondsLeft = Callable[[str], float | None]
 
 
 class Delivery:
@@ -21,11 +24,13 @@ class Delivery:
     Parameters
     ----------
     layout, worktrees : of the race.
+    seconds_left : how long a competitor's session may still last.
     """
 
-    def __init__(self, layout: RaceLayout, worktrees: Worktrees) -> None:
+    def __init__(self, layout: RaceLayout, worktrees: Worktrees, seconds_left: SecondsLeft) -> None:
         self._layout = layout
         self._worktrees = worktrees
+        self._seconds_left = seconds_left
         self._copies: dict[str, dict[str, bytes]] = {}
 
     def copies(self, competitor: str) -> dict[str, bytes]:
@@ -71,8 +76,20 @@ class Delivery:
         working = files.sha256_bytes(standing.strategy(racer.working))
         used = len(racer.attempts)
         mailbox = RefereeMailbox(self._worktrees.folder(standing.competitor))
+        left = self._seconds_left(standing.competitor)
         mailbox.reply(
-            Reply(request.id, kind, message, used, standing.budget, racer.working, working, racer.archive, score)
+            Reply(
+                request.id,
+                kind,
+                message,
+                used,
+                standing.budget,
+                racer.working,
+                working,
+                racer.archive,
+                score,
+                seconds_left=None if left is None else int(left),
+            )
         )
         mailbox.take(request)
 

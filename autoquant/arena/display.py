@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Literal, Protocol, Self
 
-from autoquant.arena.status import (
-    RaceStatus,
+from autoquant.amounts import duration
+from autoquant.arena.status import RaceStatus
+from autoquant.arena.table import (
+    AMOUNTS,
     attempt_text,
+    cost_lines,
     counted,
     counts,
+    headings,
     lockbox_lines,
     provenance,
     table_rows,
@@ -48,9 +52,19 @@ PAUSING = (
 LEAVES = "Ctrl-C ends the watching, not the race"
 
 
-def display(voice: Voice, *, watching: bool = False) -> Display:
-    """A live table where there is a terminal, lines otherwise. `watching`: another process runs the race."""
-    return LiveTable(watching=watching) if voice.live else Lines(voice.say)
+Hear = Callable[[str], str]
+"""The newest thing a competitor's running session said; empty for nothing."""
+
+
+def display(voice: Voice, *, watching: bool = False, hear: Hear = lambda name: "") -> Display:
+    """A live table where there is a terminal, lines otherwise.
+
+    Parameters
+    ----------
+    watching : another process runs the race.
+    hear : asked for each racing competitor with every drawing of the live table.
+    """
+    return LiveTable(watching=watching, hear=hear) if voice.live else Lines(voice.say)
 
 
 class Lines:
@@ -94,12 +108,13 @@ class Lines:
 class LiveTable:
     """A table that is redrawn in place; time spent is shown by the arena that spends it."""
 
-    def __init__(self, *, watching: bool = False) -> None:
+    def __init__(self, *, watching: bool = False, hear: Hear = lambda name: "") -> None:
         from rich.console import Console
         from rich.live import Live
 
         self._live = Live(console=Console(stderr=True), auto_refresh=False)
         self._watching = watching
+        self._hear = hear
         self._pausing = False
         self._done_at_start: int | None = None
 
@@ -115,7 +130,8 @@ class LiveTable:
             tip = PAUSING if self._pausing else LEAVES if self._watching else PAUSES
             if left and done > self._done_at_start:
                 extra.append(f"about {duration(seconds / (done - self._done_at_start) * left)} left")
-        self._live.update(render(status, extra, tip), refresh=True)
+        heard = {c.name: self._hear(c.name) for c in status.competitors if c.state == "racing"}
+        self._live.update(render(status, extra, tip, heard if status.state == "running" else {}), refresh=True)
 
     def pausing(self) -> None:
         """With the next drawing: a line written now would tear the table."""
@@ -131,44 +147,43 @@ class LiveTable:
         self._live.__exit__(kind, error, trace)
 
 
-def render(status: RaceStatus, extra: list[str], tip: str = "") -> Group:
-    """The table, a dot in each competitor's colour, and the footer: state, what to press, where prices are from.
+def render(status: RaceStatus, extra: list[str], tip: str = "", heard: Mapping[str, str] | None = None) -> Group:
+    """The table, a dot in each competitor's colour, what sessions say, and the footer: state, what to press, sources.
 
-    On a narrow terminal only the last column gives way.
+    On a narrow terminal only the column of the last attempt gives way.
     """
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="dim")
-    titles = (f"  race {status.race}", "attempts", "champion", "working", "last")
-    rows = table_rows(status)
-    for column, title in enumerate(titles[:-1]):
+    titles, rows = headings(status), table_rows(status)
+    for column, title in enumerate(titles):
+        if column == AMOUNTS - 1:
+            table.add_column(title)
+            continue
         dot = 2 if column == 0 else 0
-        widest = max([len(title), *(dot + len(row[column]) for row in rows)])
-        table.add_column(title, no_wrap=True, min_width=widest)
-    table.add_column(titles[-1])
+        widest = max(len(title), *(len(row[column]) for row in rows)) if rows else len(title)
+        justify: Literal["right", "left"] = "right" if column >= AMOUNTS else "left"
+        table.add_column(" " * dot + title, no_wrap=True, min_width=dot + widest, justify=justify)
     for racer, cells in zip(status.competitors, rows, strict=True):
-        name = Text.assemble(("● ", racer.colour), _inert(cells[0]))
-        last = Text(_inert(cells[-1]), no_wrap=True, overflow="ellipsis")
-        table.add_row(name, *(Text(_inert(cell)) for cell in cells[1:-1]), last)
-    lines = [" · ".join([status.state, *counts(status), *extra]), tip, *provenance(status), *lockbox_lines(status)]
-    return Group(table, *(Text(_inert(line), style="dim") for line in lines if line))
+        shown = [Text(_inert(cell), no_wrap=True, overflow="ellipsis") for cell in cells[1:]]
+        table.add_row(Text.assemble(("● ", racer.colour), _inert(cells[0])), *shown)
+    said = [
+        Text(_inert(f"{name}: {line}"), style="dim", no_wrap=True, overflow="ellipsis")
+        for name, line in (heard or {}).items()
+        if line
+    ]
+    lines = [
+        " · ".join([status.state, *counts(status), *extra]),
+        tip,
+        *provenance(status),
+        *cost_lines(status),
+        *lockbox_lines(status),
+    ]
+    return Group(table, *said, *(Text(_inert(line), style="dim") for line in lines if line))
 
 
 def _inert(text: str) -> str:
     """`text` without anything that could steer a terminal; its alignment stays."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
-def duration(seconds: float) -> str:
-    """Hours and minutes, or minutes and seconds below an hour.
-
-    >>> duration(8040), duration(75), duration(9)
-    ('2 h 14 m', '1 m 15 s', '9 s')
-    """
-    whole = int(seconds)
-    hours, minutes = whole // 3600, whole % 3600 // 60
-    if hours:
-        return f"{hours} h {minutes} m"
-    return f"{minutes} m {whole % 60} s" if minutes else f"{whole} s"

@@ -9,9 +9,11 @@ from enum import StrEnum
 from pathlib import Path
 
 from autoquant.arena import protected
+from autoquant.arena.confinement import pid_namespace
 from autoquant.arena.race import CALIBRATE, CALIBRATION, ISOLATION, calibration_problem, read_noise_floor, read_seed
 from autoquant.errors import AutoQuantError, DataError
-from autoquant.harness import Competitor, harness_of
+from autoquant.harness import Availability, Competitor, harness_of
+from autoquant.harness.machine import Machine
 from autoquant.market.manifest import Manifest, data_directory, load_manifest, panel_problems
 from autoquant.protocol import PROTOCOL, SCHEMA_VERSION
 
@@ -36,6 +38,12 @@ class Check:
     text: str
     hint: str = ""
     competitor: bool = False
+    version: str | None = None
+    """Of a competitor's program, as it says itself."""
+    login: str = ""
+    """How a competitor is logged in."""
+    note: str = ""
+    """Worth knowing of a competitor, although it can run."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +59,23 @@ class Diagnosis:
 
 
 def diagnose(
-    home: Path, data_root: Path, state: Path, competitors: Sequence[Competitor], *, skip_harnesses: bool
+    home: Path,
+    data_root: Path,
+    state: Path,
+    competitors: Sequence[Competitor],
+    machine: Machine,
+    *,
+    skip_harnesses: bool,
 ) -> Diagnosis:
     """Check checkout, data, calibration, isolation, disk and (unless skipped) every competitor."""
     data, manifest, data_dir = _data(data_root)
     checks = [_checkout(home), *data]
     if manifest is not None and data_dir is not None:
         checks.append(_calibration(home, manifest, data_dir))
-    checks += [_isolation(), _disk(state)]
-    racers = [] if skip_harnesses else [_competitor(racer) for racer in competitors]
-    return _sum_up([*checks, *racers], manifest, skip_harnesses)
+    checks += [_isolation(machine), _disk(state)]
+    answers = [] if skip_harnesses else [(racer, harness_of(racer).check(racer, machine)) for racer in competitors]
+    checks += [_competitor(racer, answer) for racer, answer in answers]
+    return _sum_up([*checks, *_shared_accounts(answers)], manifest, skip_harnesses)
 
 
 def _checkout(home: Path) -> Check:
@@ -111,7 +126,7 @@ def _calibration(home: Path, manifest: Manifest, data_dir: Path) -> Check:
     return Check("calibration", Health.OK, text)
 
 
-def _isolation() -> Check:
+def _isolation(machine: Machine) -> Check:
     from autoquant.sandbox import WarmParent
 
     try:
@@ -119,7 +134,13 @@ def _isolation() -> Check:
             walls = parent.isolation
     except AutoQuantError as error:
         return Check("isolation", Health.PROBLEM, error.message, error.hint)
-    return Check("isolation", Health.OK, f"{ISOLATION}; strategy code: {', '.join(walls) or 'limits only'}")
+    namespace = pid_namespace(machine)
+    agents = "process group" + (f", {namespace.name}" if namespace.name else "")
+    text = f"{ISOLATION}; agents: {agents}; strategy code: {', '.join(walls) or 'limits only'}"
+    if namespace.name:
+        return Check("isolation", Health.OK, text)
+    hint = "where bubblewrap works, nothing that an agent started outlives its session"
+    return Check("isolation", Health.WARNING, f"{text}; no PID namespace: {namespace.problem}", hint)
 
 
 def _disk(state: Path) -> Check:
@@ -131,13 +152,43 @@ def _disk(state: Path) -> Check:
     return Check("disk", Health.OK, text)
 
 
-def _competitor(racer: Competitor) -> Check:
-    answer = harness_of(racer).check(racer)
-    if not answer.ok:
-        return Check(racer.name, Health.PROBLEM, answer.problem, answer.hint, competitor=True)
-    effort = f", effort {racer.effort}" if racer.effort else ""
-    version = answer.version or f"{racer.argv[0]} found"
-    return Check(racer.name, Health.OK, f"{version}{effort}", competitor=True)
+def _competitor(racer: Competitor, answer: Availability) -> Check:
+    health = Health.OK if answer.ok and not answer.note else Health.WARNING if answer.ok else Health.PROBLEM
+    parts = [
+        answer.version or f"{racer.argv[0] if racer.argv else racer.harness} found",
+        answer.login,
+        f"effort {racer.effort}" if racer.effort else "",
+        f"endpoint {racer.base_url}" if racer.base_url else "",
+        answer.note,
+    ]
+    return Check(
+        racer.name,
+        health,
+        ", ".join(filter(None, parts)) if answer.ok else answer.problem,
+        answer.hint,
+        competitor=True,
+        version=answer.version,
+        login=answer.login,
+        note=answer.note,
+    )
+
+
+def _shared_accounts(answers: Sequence[tuple[Competitor, Availability]]) -> list[Check]:
+    """One line for each provider account that several of those who can run are counted under."""
+    sharers: dict[str, list[tuple[Competitor, Availability]]] = {}
+    for racer, answer in answers:
+        if answer.ok and answer.account:
+            sharers.setdefault(answer.account, []).append((racer, answer))
+    return [
+        Check(
+            "account",
+            Health.OK,
+            f"{', '.join(racer.name for racer, _ in shared)} share one and its limits: {shared[0][1].login}",
+            "start … --parallel-per-account N limits their sessions at a time",
+        )
+        for shared in sharers.values()
+        if len(shared) > 1
+    ]
 
 
 def _sum_up(checks: list[Check], manifest: Manifest | None, skip_harnesses: bool) -> Diagnosis:

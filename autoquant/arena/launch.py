@@ -7,7 +7,7 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
@@ -15,18 +15,24 @@ from typing import TYPE_CHECKING
 
 from autoquant import files, process
 from autoquant.arena import race
+from autoquant.arena.accounts import Accounts
+from autoquant.arena.budgets import race_budget, require_budgets, unequal_budgets, with_budget
 from autoquant.arena.choice import Choice, choose_race
+from autoquant.arena.confinement import pid_namespace
 from autoquant.arena.display import display
+from autoquant.arena.logs import latest_line
 from autoquant.arena.referee import RaceFacts, Referee
 from autoquant.arena.roster import choose, load_roster
 from autoquant.arena.session import run_mark
 from autoquant.arena.standing import stored_strategy
 from autoquant.arena.status import status_of
 from autoquant.arena.supervisor import Pace, Supervisor
+from autoquant.arena.time_left import TimeLeft
 from autoquant.arena.voice import Voice
 from autoquant.clock import Clock, SystemClock, utc_iso
 from autoquant.errors import DataError, UserError
-from autoquant.harness import Competitor, harness_of
+from autoquant.harness import Availability, Competitor, harness_of
+from autoquant.harness.machine import Machine
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import RaceView
@@ -36,14 +42,25 @@ from autoquant.protocol import PROTOCOL
 if TYPE_CHECKING:
     from autoquant.oracle.judge import Judge
 
-EXIT_CODES = {"finished": 0, "stop requested": 0, "interrupted": 130, "terminated": 143, "hung up": 129}
+EXIT_CODES = {
+    "finished": 0,
+    "stop requested": 0,
+    "time limit": 0,
+    "interrupted": 130,
+    "terminated": 143,
+    "hung up": 129,
+}
 """Exit code by the reason an arena stopped; any other is an infrastructure matter."""
 SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 
 
 @dataclass(frozen=True)
 class StartOptions:
-    """What `start` was asked for. `budget` None takes the race's own, for a new race the protocol's."""
+    """What `start` was asked for.
+
+    `budget` goes before any competitor's own; None takes those, the race's for the others, and for a new race the
+    protocol's.
+    """
 
     home: Path
     data_root: Path
@@ -53,6 +70,11 @@ class StartOptions:
     budget: int | None = None
     race: str | None = None
     parallel: int | None = None
+    """Competitors at a time; None for all."""
+    parallel_per_account: int | None = None
+    """Sessions at a time on one provider account; None for no limit."""
+    max_hours: float | None = None
+    """Pause cleanly after so much time; None for never."""
     allow_source: str | None = None
     skip_missing: bool = False
     kind: str = "race"
@@ -94,9 +116,11 @@ def start(options: StartOptions, voice: Voice, clock: Clock | None = None, pace:
     InfrastructureFault : the machine failed in the middle; the same command goes on.
     """
     clock = clock or SystemClock()
-    asked = choose(load_roster(options.roster), options.wanted)
+    machine = Machine.here()
+    asked = with_budget(choose(load_roster(options.roster), options.wanted), options.budget)
     ground = race.survey(options.home, options.data_root)
-    asked = able(asked, options.skip_missing, voice)
+    available = able(asked, machine, options.skip_missing, voice)
+    asked = tuple(competitor for competitor in asked if competitor.name in available)
     chosen = choose_race(options.state, asked, options.race, clock.now())
     layout = chosen.layout
     if chosen.action == "create":
@@ -109,33 +133,38 @@ def start(options: StartOptions, voice: Voice, clock: Clock | None = None, pace:
         with judge_of(ground, view, layout, options.jobs) as judge:
             seed = stored_strategy(layout, view.created.seed_strategy)
             race.score_seed(layout, ledger, judge, seed, clock)
-            race.join(ledger, chosen.joining, _budget(options, chosen, view), clock)
+            race.join(ledger, chosen.joining, view.created.budget, clock)
+            if notice := unequal_budgets({name: c.joined.budget for name, c in ledger.view.competitors.items()}):
+                voice.say(f"race {layout.race}: {notice}")
             facts = RaceFacts(view.created.noise_floor, ground.data_dir)
             with Referee(layout, ledger, judge, facts, clock, options.home) as referee:
-                reason = _supervise(options, chosen, ledger, referee, voice, clock, pace)
+                reason = _supervise(options, chosen, ledger, referee, voice, clock, pace, machine, available)
         race.write_metrics(layout, ledger.view)
         return Finish(layout, reason, ledger.view)
 
 
-def able(asked: Sequence[Competitor], skip_missing: bool, voice: Voice) -> tuple[Competitor, ...]:
-    """Those who can run here; the others are named, and without `skip_missing` refused.
+def able(asked: Sequence[Competitor], machine: Machine, skip_missing: bool, voice: Voice) -> dict[str, Availability]:
+    """Who can run here, by name; the others are named, and without `skip_missing` refused.
 
     Raises
     ------
     UserError : names who cannot run and why, in one line.
     """
-    answers = [(competitor, harness_of(competitor).check(competitor)) for competitor in asked]
-    missing = [(competitor, answer) for competitor, answer in answers if not answer.ok]
+    answers = {competitor.name: harness_of(competitor).check(competitor, machine) for competitor in asked}
+    missing: dict[str, list[str]] = {}
+    for name, answer in answers.items():
+        if not answer.ok:
+            missing.setdefault(answer.problem, []).append(name)
     if not missing:
-        return tuple(asked)
-    named = "; ".join(f"{competitor.name}: {answer.problem}" for competitor, answer in missing)
-    fit = tuple(competitor for competitor, answer in answers if answer.ok)
+        return answers
+    named = "; ".join(f"{', '.join(names)}: {problem}" for problem, names in missing.items())
+    fit = {name: answer for name, answer in answers.items() if answer.ok}
+    mend = next(answer.hint for answer in answers.values() if not answer.ok)
     if not skip_missing:
-        names = ",".join(c.name for c in fit)
-        hint = f"--skip-missing, or --competitors {names}" if fit else missing[0][1].hint
+        hint = f"--skip-missing, or --competitors {','.join(fit)}" if fit else mend
         raise UserError(f"cannot run {named}", hint)
     if not fit:
-        raise UserError(f"nobody is left to race: {named}", missing[0][1].hint)
+        raise UserError(f"nobody is left to race: {named}", mend)
     voice.say(f"left out: {named}")
     return fit
 
@@ -178,7 +207,7 @@ def _ledger(options: StartOptions, chosen: Choice, ground: race.Ground, voice: V
             layout,
             ground,
             kind=options.kind,
-            budget=options.budget or PROTOCOL.budget,
+            budget=race_budget(chosen.joining),
             allow_source=options.allow_source,
             secret=secrets.token_bytes(32),
             clock=clock,
@@ -186,22 +215,9 @@ def _ledger(options: StartOptions, chosen: Choice, ground: race.Ground, voice: V
     allowed = ledger.view.created.allow_source
     if options.allow_source is not None and options.allow_source not in (allowed, ground.manifest.source):
         raise DataError(f"--allow-source {options.allow_source}: race {layout.race} was created with {allowed}")
+    require_budgets(ledger.view, chosen.running, options.budget, extending=chosen.action == "extend")
     voice.say(f"race {layout.race}: {'extending' if chosen.action == 'extend' else 'resuming'}")
     return ledger
-
-
-def _budget(options: StartOptions, chosen: Choice, view: RaceView) -> int:
-    """Experiments for those who join: an extension has its own budget, others the race's."""
-    granted = view.created.budget
-    if options.budget is None or options.budget == granted or chosen.action == "extend":
-        return options.budget or granted
-    own = {view.competitors[c.name].joined.budget for c in chosen.running if c.name in view.competitors}
-    if not chosen.joining and own == {options.budget}:
-        return options.budget
-    raise UserError(
-        f"race {view.created.race} grants {granted} experiments, not {options.budget}",
-        f"--max-experiments {granted}, or another race: --race NAME",
-    )
 
 
 def _supervise(
@@ -212,10 +228,12 @@ def _supervise(
     voice: Voice,
     clock: Clock,
     pace: Pace | None,
+    machine: Machine,
+    available: Mapping[str, Availability],
 ) -> str:
     begun = clock.monotonic()
     words = holder_words(clock)
-    with display(voice) as shown:
+    with display(voice, hear=lambda name: latest_line(chosen.layout, ledger.view, name)) as shown:
         supervisor = Supervisor(
             chosen.layout,
             ledger,
@@ -223,6 +241,11 @@ def _supervise(
             chosen.running,
             clock=clock,
             surroundings=os.environ,
+            machine=machine,
+            available=available,
+            accounts=Accounts({}, options.parallel_per_account),
+            time_left=TimeLeft(clock, None if options.max_hours is None else begun + options.max_hours * 3600),
+            confinement=pid_namespace(machine),
             parallel=options.parallel,
             pace=pace,
             on_tick=lambda view: shown.show(status_of(view, words), clock.monotonic() - begun),

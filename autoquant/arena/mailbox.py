@@ -88,6 +88,8 @@ class Reply:
     archive: dict[str, int | None]
     score: dict[str, Any] | None = None
     """A `ratchet.score_file.ScoreFile` as plain values: run.py prints it without importing the ratchet."""
+    seconds_left: int | None = None
+    """How long the session may still last; None when nothing limits it."""
     schema_version: int = SCHEMA_VERSION
 
 

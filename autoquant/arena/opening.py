@@ -10,7 +10,8 @@ from autoquant import files
 from autoquant.arena import race
 from autoquant.arena.launch import holder_words
 from autoquant.arena.lockbox import Opening, open_once, require_openable, warning
-from autoquant.arena.status import find_race, lockbox_lines, status_of
+from autoquant.arena.status import find_race, status_of
+from autoquant.arena.table import lockbox_lines
 from autoquant.arena.voice import Voice
 from autoquant.clock import Clock, SystemClock
 from autoquant.errors import UserError

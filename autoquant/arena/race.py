@@ -12,7 +12,7 @@ from autoquant.arena import protected
 from autoquant.arena.climb import climbs
 from autoquant.clock import Clock, utc_iso
 from autoquant.errors import DataError, LedgerError, UserError
-from autoquant.harness import Competitor
+from autoquant.harness import Competitor, harness_of
 from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
@@ -270,7 +270,10 @@ def write_metrics(layout: RaceLayout, view: RaceView) -> None:
 
 
 def join(ledger: Ledger, competitors: Sequence[Competitor], budget: int, clock: Clock) -> None:
-    """Enter new competitors; after the lockbox as extensions, judged on VALID only for ever."""
+    """Enter new competitors; after the lockbox as extensions, judged on VALID only for ever.
+
+    `budget` is for those without one of their own.
+    """
     view = ledger.view
     for competitor in competitors:
         if competitor.name in view.competitors:
@@ -282,9 +285,13 @@ def join(ledger: Ledger, competitors: Sequence[Competitor], budget: int, clock: 
                 model=competitor.model or None,
                 effort=competitor.effort or None,
                 colour=competitor.colour,
-                budget=budget,
+                budget=competitor.budget or budget,
                 seed=competitor.seed,
                 extension=view.lockbox.is_reserved,
+                group=competitor.group,
+                endpoint=competitor.base_url,
+                args=competitor.args,
+                settings=harness_of(competitor).settings,
             ),
             utc_iso(clock.now()),
         )

@@ -17,7 +17,7 @@ from pathlib import Path
 from autoquant import files
 from autoquant.arena.agent_files import AgentFolder
 from autoquant.arena.audit import Auditor, Expected
-from autoquant.arena.delivery import Delivery, named
+from autoquant.arena.delivery import Delivery, SecondsLeft, named
 from autoquant.arena.heartbeat import Heart
 from autoquant.arena.judging import Judge, Verdict, judge_attempt, store_verdict, unevaluated, violated
 from autoquant.arena.mailbox import DESCRIPTION_LIMIT, RefereeMailbox, Refused, ReplyKind, Request, RequestKind
@@ -76,10 +76,18 @@ class Referee:
     judge : the oracle.
     facts : see `RaceFacts`.
     home : the arena's checkout.
+    seconds_left : how long a competitor's session may still last, told with every answer.
     """
 
     def __init__(
-        self, layout: RaceLayout, ledger: Ledger, judge: Judge, facts: RaceFacts, clock: Clock, home: Path
+        self,
+        layout: RaceLayout,
+        ledger: Ledger,
+        judge: Judge,
+        facts: RaceFacts,
+        clock: Clock,
+        home: Path,
+        seconds_left: SecondsLeft = lambda competitor: None,
     ) -> None:
         self._layout = layout
         self._ledger = ledger
@@ -91,7 +99,7 @@ class Referee:
         self._auditor = Auditor(layout, ledger, clock, home)
         self._heart = Heart(facts.heartbeat_seconds)
         self._locks: dict[str, threading.RLock] = {}
-        self._delivery = Delivery(layout, self._worktrees)
+        self._delivery = Delivery(layout, self._worktrees, seconds_left)
         self._guard = threading.Lock()
 
     def close(self) -> None:

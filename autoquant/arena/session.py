@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import threading
@@ -18,7 +19,8 @@ from autoquant.errors import HarnessFault
 from autoquant.harness import Competitor, SessionPlan
 from autoquant.ledger.layout import RaceLayout
 
-LOG_BYTES = 16 << 20
+LOG_BYTES = 64 << 20
+"""Of each stream. Reaching it ends a session: what is not kept could not be read either."""
 PASSED_ON = (
     "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
@@ -35,6 +37,54 @@ def run_mark(layout: RaceLayout, competitor: str) -> str:
 def home_of(layout: RaceLayout, competitor: str) -> Path:
     """The competitor's private HOME."""
     return layout.homes / competitor / "home"
+
+
+def temporary_of(layout: RaceLayout, competitor: str) -> Path:
+    """The competitor's private TMPDIR, emptied before each session."""
+    return layout.homes / competitor / "tmp"
+
+
+def logs_of(layout: RaceLayout, competitor: str, number: int) -> tuple[Path, Path]:
+    """Logs of a session's standard output and standard error."""
+    folder = layout.logs / competitor
+    return folder / f"{number:04d}.stdout", folder / f"{number:04d}.stderr"
+
+
+def furnish(home: Path, plan: SessionPlan) -> None:
+    """Write a plan's configuration and link its credentials below the private home.
+
+    A program of an earlier session may have put anything there: links and folders in the way are replaced, never
+    followed. A credential that was replaced by a file stays replaced: the program has renewed it there.
+
+    Raises
+    ------
+    HarnessFault : the home cannot be written.
+    """
+    try:
+        for name, content in plan.files.items():
+            path = _inside(home, name)
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            files.atomic_write(path, content, mode=0o600)
+        for name, target in plan.links.items():
+            path = _inside(home, name)
+            if path.is_symlink():
+                path.unlink()
+            if not path.exists():
+                path.symlink_to(target)
+    except OSError as error:
+        raise HarnessFault(f"{home}: {error.strerror or error}", "check that the folder can be written") from error
+
+
+def _inside(home: Path, name: str) -> Path:
+    """`home/name` with real folders on the way."""
+    folder = home
+    for part in Path(name).parts[:-1]:
+        folder = folder / part
+        if folder.is_symlink() or folder.is_file():
+            folder.unlink()
+        folder.mkdir(exist_ok=True)
+    return folder / Path(name).name
 
 
 def python_folder(layout: RaceLayout) -> Path:
@@ -57,9 +107,7 @@ def environment(
 ) -> dict[str, str]:
     """Everything the session's program sees of the environment; nothing else of the arena's is passed on."""
     home = home_of(layout, competitor.name)
-    temporary = layout.homes / competitor.name / "tmp"
-    for folder in (home, temporary):
-        folder.mkdir(parents=True, exist_ok=True)
+    temporary = temporary_of(layout, competitor.name)
     names = (*PASSED_ON, *competitor.pass_env)
     return {
         **{name: surroundings[name] for name in names if name in surroundings},
@@ -82,6 +130,7 @@ class Session:
     layout, competitor, number : where its logs go, and how its processes are marked.
     plan : what the adapter wants started.
     surroundings : the arena's environment, from which a few variables are copied.
+    prefix : put before the command line; see `confinement`.
     launcher : starts the program.
 
     Raises
@@ -98,15 +147,22 @@ class Session:
         *,
         clock: Clock,
         surroundings: Mapping[str, str],
+        prefix: tuple[str, ...] = (),
         launcher: process.Launcher = process.spawn,
     ) -> None:
         self._clock = clock
         self._mark = run_mark(layout, competitor.name)
+        self._wrapped = bool(prefix)
         self.started = clock.monotonic()
+        home, temporary = home_of(layout, competitor.name), temporary_of(layout, competitor.name)
+        shutil.rmtree(temporary, ignore_errors=True)
+        for folder in (home, temporary):
+            folder.mkdir(parents=True, exist_ok=True)
+        furnish(home, plan)
         env = environment(layout, competitor, plan, surroundings)
         try:
             self._child = launcher(
-                plan.argv,
+                (*prefix, *plan.argv),
                 cwd=plan.cwd,
                 env=env,
                 stdin=subprocess.PIPE if plan.stdin else subprocess.DEVNULL,
@@ -118,10 +174,11 @@ class Session:
                 f"{competitor.name}: {plan.argv[0]} could not be started ({error.strerror or error})",
                 "see arena.py doctor --competitors",
             ) from error
-        folder = layout.logs / competitor.name
+        self.pid = self._child.pid
+        pipes = (self._child.stdout, self._child.stderr)
         self._threads = [
-            _thread(_pump, self._child.stdout, files.CappedLog(folder / f"{number:04d}.stdout", LOG_BYTES)),
-            _thread(_pump, self._child.stderr, files.CappedLog(folder / f"{number:04d}.stderr", LOG_BYTES)),
+            _thread(_pump, pipe, files.CappedLog(log, LOG_BYTES))
+            for pipe, log in zip(pipes, logs_of(layout, competitor.name, number), strict=True)
         ]
         if plan.stdin:
             self._threads.append(_thread(_feed, self._child.stdin, plan.stdin))
@@ -138,7 +195,7 @@ class Session:
     def end(self) -> int | None:
         """End the program and everything it started; returns the exit code when it had ended on its own."""
         code = self.exit_code()
-        process.end_tree(self._child.pid, run_id=self._mark)
+        process.end_tree(self._child.pid, run_id=self._mark, wrapped=self._wrapped)
         process.end_strays(self._mark)
         with contextlib.suppress(subprocess.TimeoutExpired):  # stuck in the kernel: nothing more can be done
             self._child.wait(timeout=30)

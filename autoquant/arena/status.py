@@ -1,4 +1,4 @@
-"""A race as its ledger stands: one record for `status --json`, one table for eyes. Reads only."""
+"""A race as its ledger stands, in one record: what `status --json` prints and every table is made from. Reads only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import read_records
 from autoquant.ledger.races import race_names
 from autoquant.ledger.replay import replay
-from autoquant.ledger.views import AttemptView, CompetitorView, RaceView
+from autoquant.ledger.views import AttemptView, CompetitorView, RaceView, UsageTotal
 from autoquant.protocol import SCHEMA_VERSION
 from autoquant.ratchet.recursion import RecursionMetrics
 
@@ -65,6 +65,16 @@ class CompetitorStatus:
     violations: int
     climb: RecursionMetrics | None
     """Promotions, steps and areas so far."""
+    usage: UsageTotal | None
+    """Tokens and cost; None when nothing was told of any, as by a control."""
+    cost_per_keep_usd: float | None
+    """Cost by official keeps; None without a keep or a known cost."""
+    agent_seconds: float
+    """Time it had in sessions that ended, without judging and without what infrastructure took."""
+    infrastructure_seconds: float
+    """Time that providers, programs and pauses between sessions took."""
+    last_outcome: str | None
+    """How its newest session that is over ended."""
 
 
 @dataclass(frozen=True)
@@ -148,10 +158,20 @@ def race_status(layout: RaceLayout) -> RaceStatus:
     ------
     UserError : the race has no record yet.
     """
+    return status_of(race_view(layout), holder(layout))
+
+
+def race_view(layout: RaceLayout) -> RaceView:
+    """A race on disk.
+
+    Raises
+    ------
+    UserError : the race has no record yet.
+    """
     view = read_view(layout)
     if view is None:
         raise UserError(f"race {layout.race} has no record yet", "start it again")
-    return status_of(view, holder(layout))
+    return view
 
 
 def status_of(view: RaceView, arena: str | None) -> RaceStatus:
@@ -209,7 +229,18 @@ def _competitor(racer: CompetitorView, view: RaceView) -> CompetitorStatus:
         faults=len(racer.faults),
         violations=len(racer.violations),
         climb=climb_of(view, racer),
+        usage=racer.usage if racer.spent else None,
+        cost_per_keep_usd=cost_per_keep(racer),
+        agent_seconds=racer.agent_seconds,
+        infrastructure_seconds=racer.infrastructure_seconds,
+        last_outcome=next((s.outcome or s.reason for s in reversed(racer.sessions) if s.reason is not None), None),
     )
+
+
+def cost_per_keep(racer: CompetitorView) -> float | None:
+    """What an official keep cost on average; None without one, or when the cost is not known."""
+    keeps, cost = sum(attempt.status == "keep" for attempt in racer.attempts), racer.usage.cost_usd
+    return None if cost is None or not keeps else cost / keeps
 
 
 def _tip(racer: CompetitorView, attempt: int, view: RaceView) -> Tip:
@@ -246,110 +277,6 @@ def _verdicts(view: RaceView) -> tuple[VerdictStatus, ...] | None:
     return tuple(rows)
 
 
-def attempt_text(last: Last | None) -> str:
-    """`#17 search +0.09 5/6`; a dash before the first verdict.
-
-    >>> attempt_text(Last(17, "search", 0.7, 0.091, 5))
-    '#17 search +0.09 5/6'
-    """
-    if last is None:
-        return "–"
-    parts = [f"#{last.attempt}", f"{last.status} ({last.gate})" if last.gate else last.status]
-    if last.delta is not None:
-        parts.append(signed(last.delta))
-    if last.folds_better is not None:
-        parts.append(f"{last.folds_better}/6")
-    return " ".join(parts)
-
-
-def signed(value: float) -> str:
-    """Two decimals with a sign.
-
-    >>> signed(-0.039), signed(0.45), signed(-0.001)
-    ('−0.04', '+0.45', '+0.00')
-    """
-    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
-
-
 def number(value: float | None) -> str:
     """Two decimals, a dash when missing."""
     return "–" if value is None else f"{value:.2f}".replace("-", "−")
-
-
-def table_rows(status: RaceStatus) -> list[tuple[str, str, str, str, str]]:
-    """Name, attempts, champion, working, last: the text of each cell."""
-    rows = []
-    for racer in status.competitors:
-        gain = racer.champion.gain
-        champion = number(racer.champion.score) + (f" ▲{gain:.2f}" if racer.champion.attempt and gain else "")
-        last = attempt_text(racer.last) if racer.state == "racing" else racer.state
-        if racer.evaluating is not None:
-            before = "" if racer.last is None else f"{last}, "
-            last = f"{before}judging #{racer.evaluating}"
-        rows.append((racer.name, f"{racer.attempts}/{racer.budget}", champion, number(racer.working.score), last))
-    return rows
-
-
-def plain_table(status: RaceStatus) -> str:
-    """The table and its footer as plain text."""
-    header = (f"race {status.race}", "attempts", "champion", "working", "last")
-    rows = [header, *table_rows(status)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines += [footer(status), *lockbox_lines(status)]
-    return "\n".join(lines)
-
-
-def footer(status: RaceStatus) -> str:
-    """State, counts of what went wrong, provenance."""
-    return " · ".join([status.state, *counts(status), *provenance(status)])
-
-
-def provenance(status: RaceStatus) -> list[str]:
-    """What has to be known about the prices; nothing when they are the public archive's."""
-    if status.kind == "demo":
-        return ["synthetic data: no score here is a market result"]
-    return [] if status.allow_source is None else [f"source {status.source} (allowed by option)"]
-
-
-def counts(status: RaceStatus) -> list[str]:
-    """Faults, violations and, where there are any, incidents."""
-    parts = [counted(status.faults, "fault"), counted(status.violations, "violation")]
-    return parts + ([counted(status.incidents, "incident")] if status.incidents else [])
-
-
-def counted(value: int, word: str) -> str:
-    """`1 fault`, `2 faults`."""
-    return f"{value} {word}" + ("" if value == 1 else "s")
-
-
-def lockbox_lines(status: RaceStatus) -> list[str]:
-    """One line per lockbox entry, nothing before the lockbox is reserved."""
-    if status.lockbox is None:
-        return []
-    width = max(len(row.name) for row in status.lockbox)
-    lines = ["lockbox"]
-    for row in status.lockbox:
-        probability = "" if row.probability is None else f"  PSR {row.probability:.3f}"
-        sharpe = f"  Sharpe {number(row.sharpe)}" if row.verdict else ""
-        lines.append(f"  {row.name.ljust(width)}  {row.verdict or 'pending'}{sharpe}{probability}")
-    return [*lines, *climb_lines(status)]
-
-
-def climb_lines(status: RaceStatus) -> list[str]:
-    """One line per competitor: how it climbed. Areas are the mean gain over the seed, over attempts."""
-    width = max((len(racer.name) for racer in status.competitors), default=0)
-    lines = []
-    for racer in status.competitors:
-        if (climb := racer.climb) is not None:
-            per_keep = "–" if climb.attempts_per_keep is None else f"{climb.attempts_per_keep:.1f}"
-            lines.append(
-                f"  {racer.name.ljust(width)}  promotions {climb.confirmed_promotions}, search steps "
-                f"{climb.search_acceptances}, attempts per keep {per_keep}, area official "
-                f"{_area(climb.official_area)}, working {_area(climb.working_area)}"
-            )
-    return ["climb", *lines] if lines else []
-
-
-def _area(value: float | None) -> str:
-    return "–" if value is None else signed(value)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autoquant.arena.mailbox import Reply, ReplyKind
+from autoquant.clock import hours_minutes
 
 _WIDTH = 40
 _UNITS = {"drawdown": "%", "turnover": "", "exposure": "%", "leverage": ""}
@@ -74,6 +75,8 @@ def _next(reply: Reply) -> str:
     if reply.budget is not None:
         left = max(0, reply.budget - reply.attempts)
         words.append("No attempts left: you are done." if not left else f"{left} attempts left.")
+        if left and reply.seconds_left is not None:
+            words.append(f"This session may last {hours_minutes(reply.seconds_left)} more.")
     feedback = None if reply.score is None else reply.score["feedback"]
     if feedback:
         miss, fold = feedback["nearest_miss"], feedback["nearest_fold"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from autoquant import codec
 from autoquant.arena.display import display
-from autoquant.arena.status import race_status
+from autoquant.arena.logs import latest_line
+from autoquant.arena.status import holder, race_view, status_of
 from autoquant.arena.voice import Voice
 from autoquant.clock import Clock, SystemClock
 from autoquant.ledger.layout import RaceLayout
@@ -14,9 +15,11 @@ def watch(layout: RaceLayout, voice: Voice, *, as_json: bool, clock: Clock | Non
     """Show every change until no arena holds the race; with `as_json` one line of JSON per change, on stdout."""
     clock = clock or SystemClock()
     begun, shown = clock.monotonic(), ""
-    with display(voice, watching=True) as table:
+    view = race_view(layout)
+    with display(voice, watching=True, hear=lambda name: latest_line(layout, view, name)) as table:
         while True:
-            status = race_status(layout)
+            view = race_view(layout)
+            status = status_of(view, holder(layout))
             if as_json:
                 line = codec.dumps(status)
                 if line != shown:

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+from autoquant.harness.antigravity import AntigravityHarness
 from autoquant.harness.base import Availability, Competitor, Harness, SessionPlan, SessionRequest
+from autoquant.harness.claude import ClaudeHarness
+from autoquant.harness.codex import CodexHarness
 from autoquant.harness.command import CommandHarness
 from autoquant.harness.control import ControlHarness
-from autoquant.harness.planned import PlannedHarness
+from autoquant.harness.gemini import GeminiHarness
+from autoquant.harness.grok import GrokHarness
+from autoquant.harness.opencode import OpencodeHarness
 
-ADAPTERS: dict[str, Harness] = {"command": CommandHarness(), "control": ControlHarness()}
-"""Kinds that can be started."""
+ADAPTERS: dict[str, Harness] = {
+    "antigravity": AntigravityHarness(),
+    "claude": ClaudeHarness(),
+    "codex": CodexHarness(),
+    "command": CommandHarness(),
+    "control": ControlHarness(),
+    "gemini": GeminiHarness(),
+    "grok": GrokHarness(),
+    "opencode": OpencodeHarness(),
+}
+"""Kinds of program, the keys of `harness` in competitors.toml."""
 
-PLANNED = {"grok": "Grok", "codex": "Codex", "antigravity": "Antigravity CLI"}
-"""Kinds a roster may name before this version can start them, and how to call them."""
-
-KINDS = tuple(sorted({*ADAPTERS, *PLANNED}))
+KINDS = tuple(sorted(ADAPTERS))
 
 
 def harness_of(competitor: Competitor) -> Harness:
-    """The adapter of a competitor; a planned kind gets one that only says so."""
-    return ADAPTERS.get(competitor.harness) or PlannedHarness(PLANNED[competitor.harness])
+    """The adapter of a competitor."""
+    return ADAPTERS[competitor.harness]
 
 
 __all__ = [
     "ADAPTERS",
     "KINDS",
-    "PLANNED",
     "Availability",
     "Competitor",
     "Harness",

@@ -1,6 +1,7 @@
-"""What an adapter gets and gives: one competitor's configuration in, a command line out.
+"""What an adapter gets and gives: one competitor's configuration in, a command line and a reader of its output out.
 
-An adapter knows how one kind of program is checked and started. It knows nothing of races, budgets or scores.
+An adapter knows how one kind of program is found, checked, started and read. It knows nothing of races, budgets or
+scores.
 """
 
 from __future__ import annotations
@@ -10,14 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from autoquant.harness.events import Reader
+from autoquant.harness.machine import Machine
+
 
 @dataclass(frozen=True)
 class Competitor:
-    """One entry of competitors.toml."""
+    """One entry of competitors.toml, or one replicate of it."""
 
     name: str
     harness: str
-    """Kind of program that drives the agent, a key of `autoquant.harness.KINDS`."""
+    """Kind of program that drives the agent, a key of `autoquant.harness.ADAPTERS`."""
     model: str
     """What the program is asked to run; for a control, which searcher."""
     effort: str
@@ -25,62 +29,109 @@ class Competitor:
     """#RRGGBB, used by every page and table."""
     argv: tuple[str, ...] = ()
     """Command line of a `command` competitor, with placeholders."""
+    args: tuple[str, ...] = ()
+    """Options added to the adapter's own command line."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Variables set for the session, on top of the arena's own few."""
     pass_env: tuple[str, ...] = ()
-    """Names of variables copied from the arena's environment, for example an API key."""
+    """Names of variables copied from the arena's environment."""
+    base_url: str = ""
+    """Model endpoint in place of the vendor's: a gateway, a server on this machine."""
+    api_key_env: str = ""
+    """Variable that holds the API key; empty for the CLI's usual one."""
     seed: int | None = None
     """Seed of a control's draws."""
+    budget: int | None = None
+    """Experiments of its own; None for the race's."""
+    group: str = ""
+    """Roster name that this is a replicate of; empty when it stands alone."""
     session_minutes: int = 360
     """A session that lasts longer is ended; the next one goes on."""
     quiet_minutes: int = 90
     """A session that opens no attempt for so long is ended."""
+    silent_minutes: int = 30
+    """A session without any output, CPU use or file change for so long is ended."""
 
 
 @dataclass(frozen=True)
 class Availability:
-    """Whether a competitor could start on this machine."""
+    """Whether a competitor could start on this machine. Free: nothing that costs money was asked."""
 
     ok: bool
     version: str | None = None
+    """As the program says, for example `codex 0.171.0`."""
+    login: str = ""
+    """How it is logged in, for example `API key (OPENAI_API_KEY)`; empty when that does not apply."""
+    account: str = ""
+    """Whom the provider will count this competitor under; racers of one account share its limits. No secret in it."""
     problem: str = ""
     hint: str = ""
+    """How to mend the problem."""
+    note: str = ""
+    """Worth knowing, but nothing that stops a race: an unproved version, a shared login."""
 
 
 @dataclass(frozen=True)
 class SessionRequest:
-    """Where a session works."""
+    """Where and how a session works."""
 
     workspace: Path
     """The competitor's worktree."""
     prompt_file: Path
     """The kick-off text, in the private home."""
+    prompt: str
+    """The same text."""
     home: Path
-    """A private HOME."""
+    """A private HOME, the same for all sessions of a competitor's race."""
     number: int
     """1 for the first session of a race, counted on over restarts."""
     attempts_used: int
     """How many experiments stand in the workspace's results.tsv."""
+    resume: str | None = None
+    """The CLI's own id of the conversation to go on with; None for a fresh one."""
 
 
 @dataclass(frozen=True)
 class SessionPlan:
-    """One program start. `env` holds only what the adapter adds; the caller sets HOME, PATH and the run mark."""
+    """One program start. `env` holds what the adapter adds; the caller sets HOME, PATH, TMPDIR and the run mark."""
 
     argv: tuple[str, ...]
     cwd: Path
     env: Mapping[str, str] = field(default_factory=dict)
     stdin: bytes = b""
     """Written and closed; empty means that standard input is at its end from the start."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Configuration to write before the start: path below HOME, content."""
+    links: Mapping[str, Path] = field(default_factory=dict)
+    """Credentials: path below HOME, the user's own file. Linked, never copied: a refresh token works once."""
 
 
 class Harness(Protocol):
     """One kind of program."""
 
-    def check(self, competitor: Competitor) -> Availability:
-        """Whether it is installed and configured; starts nothing that costs money."""
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """What is set so that the race is fair, each a few words: `no auto-update`, `no web search`."""
         ...
 
-    def session(self, competitor: Competitor, request: SessionRequest) -> SessionPlan:
-        """How to start the next session."""
+    @property
+    def transcripts(self) -> tuple[str, ...]:
+        """Glob patterns below HOME of JSON-line files in which the program records its requests."""
+        ...
+
+    def check(self, competitor: Competitor, machine: Machine) -> Availability:
+        """Whether it is installed, logged in and willing to run here; starts nothing that costs money."""
+        ...
+
+    def session(self, competitor: Competitor, request: SessionRequest, machine: Machine) -> SessionPlan:
+        """How to start the next session.
+
+        Raises
+        ------
+        HarnessFault : the program or its credentials are gone since they were checked.
+        """
+        ...
+
+    def reader(self) -> Reader:
+        """Somebody new who understands what this program prints."""
         ...

@@ -5,22 +5,24 @@
     harness = "command"
     argv = ["my-agent", "--yes", "--model", "{model}", "--prompt-file", "{prompt_file}"]
 
-The program runs in the worktree. Its standard input is at its end; the kick-off text is the file {prompt_file}.
+The program runs in the worktree. Its standard input is at its end; the kick-off text is the file {prompt_file}. What
+it prints is shown and nothing is learnt from it: no tokens, no conversation to resume. A key named in `api_key_env` is
+passed on under its own name; a `base_url` reaches the program only where argv says {base_url}.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from autoquant.errors import HarnessFault
 from autoquant.harness.base import Availability, Competitor, SessionPlan, SessionRequest
+from autoquant.harness.credentials import from_key
+from autoquant.harness.machine import Machine
+from autoquant.harness.plain_reader import PlainReader
 
-PLACEHOLDERS = ("workspace", "prompt_file", "model", "effort", "session")
+PLACEHOLDERS = ("workspace", "prompt_file", "model", "effort", "session", "base_url")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -46,48 +48,77 @@ def fill(argv: tuple[str, ...], values: Mapping[str, str]) -> tuple[str, ...]:
 class CommandHarness:
     """Runs a competitor's own argv."""
 
-    def check(self, competitor: Competitor) -> Availability:
-        """Its program must be found: on PATH, or as a path."""
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Nothing: only whoever wrote the argv knows what it switches off."""
+        return ()
+
+    @property
+    def transcripts(self) -> tuple[str, ...]:
+        """None known."""
+        return ()
+
+    def check(self, competitor: Competitor, machine: Machine) -> Availability:
+        """Its program must be found, its variables must be set, and nothing configured may be left unused."""
         program = competitor.argv[0]
-        if _locate(program) is None:
+        if machine.find(program) is None:
             return Availability(
                 ok=False,
                 problem=f"{program} not found",
                 hint="install it, correct argv in competitors.toml, or leave it out: --competitors …",
             )
-        missing = [name for name in competitor.pass_env if name not in os.environ]
+        missing = [name for name in competitor.pass_env if name not in machine.env]
         if missing:
             return Availability(
                 ok=False,
                 problem=f"environment variable {missing[0]} is not set",
                 hint=f"set {missing[0]}, or remove it from pass_env in competitors.toml",
             )
-        return Availability(ok=True)
+        if competitor.base_url and not any("{base_url}" in part for part in competitor.argv):
+            return Availability(
+                ok=False,
+                problem="base_url is set, but argv has no {base_url}",
+                hint="say in argv how the program takes it, or set its variable in env instead",
+            )
+        if not competitor.api_key_env:
+            return Availability(ok=True)
+        key = from_key(machine, "command", (competitor.api_key_env,))
+        if key is None:
+            return Availability(
+                ok=False,
+                problem=f"environment variable {competitor.api_key_env} is not set",
+                hint=f"set {competitor.api_key_env}, or remove api_key_env from competitors.toml",
+            )
+        return Availability(ok=True, login=key.login, account=key.account)
 
-    def session(self, competitor: Competitor, request: SessionRequest) -> SessionPlan:
-        """Its argv with every placeholder filled, in the worktree.
+    def session(self, competitor: Competitor, request: SessionRequest, machine: Machine) -> SessionPlan:
+        """Its argv with every placeholder filled and its args behind it, in the worktree.
 
         Raises
         ------
-        HarnessFault : the program is gone since it was checked.
+        HarnessFault : the program or its key is gone since it was checked.
         """
-        program = _locate(competitor.argv[0])
+        program = machine.find(competitor.argv[0])
         if program is None:
             raise HarnessFault(f"{competitor.name}: {competitor.argv[0]} not found", "install it and start again")
+        key = from_key(machine, "command", (competitor.api_key_env,)) if competitor.api_key_env else None
+        if competitor.api_key_env and key is None:
+            name = competitor.api_key_env
+            raise HarnessFault(f"{competitor.name}: environment variable {name} is not set", f"set {name}")
         values = {
             "workspace": str(request.workspace),
             "prompt_file": str(request.prompt_file),
             "model": competitor.model,
             "effort": competitor.effort,
             "session": str(request.number),
+            "base_url": competitor.base_url,
         }
-        rest = fill(competitor.argv[1:], values)
-        return SessionPlan(argv=(program, *rest), cwd=request.workspace)
+        return SessionPlan(
+            argv=(program, *fill(competitor.argv[1:], values), *competitor.args),
+            cwd=request.workspace,
+            env=key.env if key else {},
+        )
 
-
-def _locate(program: str) -> str | None:
-    """Absolute path of a program: the session has another PATH and another working folder than the arena."""
-    if os.sep in program:
-        path = Path(program).expanduser().absolute()
-        return str(path) if path.is_file() and os.access(path, os.X_OK) else None
-    return shutil.which(program)
+    def reader(self) -> PlainReader:
+        """A new reader."""
+        return PlainReader()

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from autoquant.errors import HarnessFault
 from autoquant.harness.base import Availability, Competitor, SessionPlan, SessionRequest
+from autoquant.harness.machine import Machine
+from autoquant.harness.plain_reader import PlainReader
 from autoquant.harness.searchers import SEARCHERS
 
 _CHECKOUT = Path(__file__).resolve().parent.parent.parent
@@ -20,7 +22,17 @@ _CHECKOUT = Path(__file__).resolve().parent.parent.parent
 class ControlHarness:
     """Starts `autoquant.harness.control_program` with the arena's interpreter."""
 
-    def check(self, competitor: Competitor) -> Availability:
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """There is no model whose help would have to be levelled."""
+        return ()
+
+    @property
+    def transcripts(self) -> tuple[str, ...]:
+        """It asks no model."""
+        return ()
+
+    def check(self, competitor: Competitor, machine: Machine) -> Availability:
         """The searcher must exist; there is nothing to install."""
         if competitor.model not in SEARCHERS:
             return Availability(
@@ -30,14 +42,14 @@ class ControlHarness:
             )
         return Availability(ok=True, version=f"searcher {competitor.model}, seed {competitor.seed or 0}")
 
-    def session(self, competitor: Competitor, request: SessionRequest) -> SessionPlan:
+    def session(self, competitor: Competitor, request: SessionRequest, machine: Machine) -> SessionPlan:
         """Runs from the checkout, so that the arena's package is imported and not the worktree's partial copy.
 
         Raises
         ------
         HarnessFault : the searcher does not exist.
         """
-        available = self.check(competitor)
+        available = self.check(competitor, machine)
         if not available.ok:
             raise HarnessFault(f"{competitor.name}: {available.problem}", available.hint)
         return SessionPlan(
@@ -49,6 +61,11 @@ class ControlHarness:
                 f"--searcher={competitor.model}",
                 f"--seed={competitor.seed or 0}",
                 f"--used={request.attempts_used}",
+                *competitor.args,
             ),
             cwd=_CHECKOUT,
         )
+
+    def reader(self) -> PlainReader:
+        """A new reader."""
+        return PlainReader()

@@ -76,6 +76,14 @@ class CompetitorJoined:
     seed: int | None = None
     extension: bool = False
     """Joined after the lockbox was reserved: VALID only, for ever."""
+    group: str = ""
+    """Roster name this is a replicate of; empty when it stands alone."""
+    endpoint: str = ""
+    """Model endpoint in place of the vendor's."""
+    args: tuple[str, ...] = ()
+    """Options added to the program's command line."""
+    settings: tuple[str, ...] = ()
+    """What the adapter sets so that the race is fair, in words."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +107,10 @@ class SessionStarted:
 
     competitor: str
     session: int
+    version: str = ""
+    """Of the program, as it says itself."""
+    resumes: str | None = None
+    """The program's own id of the conversation that goes on; None for a fresh one."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +120,50 @@ class SessionEnded:
     competitor: str
     session: int
     reason: str
+    """What happened: `exited`, or why the arena ended it."""
     exit_code: int | None
     seconds: float
+    outcome: str = ""
+    """Class of the end, a value of `arena.policy.Outcome`; empty in records of older versions."""
+    conversation: str | None = None
+    """The program's own id of the conversation, with which it can be resumed."""
+    detail: str = ""
+    """What the program or its provider complained about last."""
+    judging_seconds: float = 0.0
+    """Part of `seconds` in which the referee judged attempts."""
+    lost_seconds: float = 0.0
+    """Part of `seconds` that infrastructure took: from the last sign of progress to an end that is not the agent's."""
+
+
+@dataclass(frozen=True)
+class UsageCounted:
+    """Tokens a session spent since the last such line. A correction of what was counted before may be negative."""
+
+    competitor: str
+    session: int
+    attempt: int | None
+    """The attempt they led to, or were to lead to; None when no attempt was left."""
+    requests: int
+    input: int
+    """Prompt tokens, `cached` included."""
+    cached: int
+    output: int
+    """Generated tokens, `reasoning` included."""
+    reasoning: int
+    cost_usd: float | None
+    """None where neither the program nor the price table knows."""
+    priced_by: str = ""
+    """`cli`, or the date of the price table; empty for an unknown cost."""
+    model: str | None = None
+
+
+@dataclass(frozen=True)
+class BackedOff:
+    """The arena waited before the next session: infrastructure time."""
+
+    competitor: str
+    seconds: float
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -270,6 +324,8 @@ RecordBody = (
     | ArenaStopped
     | SessionStarted
     | SessionEnded
+    | UsageCounted
+    | BackedOff
     | AttemptOpened
     | EvaluationStarted
     | AttemptClosed

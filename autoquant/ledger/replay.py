@@ -3,8 +3,8 @@
 What no sequence of records may do, whoever wrote it: name a race twice or later than first, join a name twice, number
 attempts other than 1, 2, … budget, open one while another is open, close or commit what is not there, go on after an
 end, reserve the lockbox twice or before everyone has ended, score what is not reserved, or score it twice.
-Faults, violations and incidents may always be recorded, also of a competitor that has ended: evidence is never lost;
-so may the end of a session, whose process leaves a moment after the last attempt.
+Faults, violations, usage and incidents may always be recorded, also of a competitor that has ended: evidence is never
+lost; so may the end of a session, whose process leaves a moment after the last attempt.
 Times are not checked: a clock may jump back, `seq` orders.
 """
 
@@ -49,6 +49,8 @@ class _Racer:
     faults: list[r.FaultSeen] = field(default_factory=list)
     violations: list[r.ViolationFound] = field(default_factory=list)
     sessions: list[SessionView] = field(default_factory=list)
+    spent: list[r.UsageCounted] = field(default_factory=list)
+    waits: list[r.BackedOff] = field(default_factory=list)
 
     @property
     def running(self) -> AttemptView | None:
@@ -66,6 +68,8 @@ class _Racer:
             tuple(self.faults),
             tuple(self.violations),
             tuple(self.sessions),
+            tuple(self.spent),
+            tuple(self.waits),
         )
 
 
@@ -93,6 +97,8 @@ class Replayer:
             r.ArenaStopped: self._arena_stopped,
             r.SessionStarted: self._session_started,
             r.SessionEnded: self._session_ended,
+            r.UsageCounted: self._usage_counted,
+            r.BackedOff: self._backed_off,
             r.AttemptOpened: self._attempt_opened,
             r.EvaluationStarted: self._evaluation_started,
             r.AttemptClosed: self._attempt_closed,
@@ -206,7 +212,8 @@ class Replayer:
         racer = self._racing(record, body.competitor)
         expected = len(racer.sessions) + 1
         self._require(body.session == expected, record, f"session {body.session} where {expected} is next")
-        return lambda: racer.sessions.append(SessionView(body.session, record.utc))
+        view = SessionView(body.session, record.utc, version=body.version, resumes=body.resumes)
+        return lambda: racer.sessions.append(view)
 
     def _session_ended(self, record: r.Record, body: r.SessionEnded) -> Effect:
         racer = self._racer(record, body.competitor)
@@ -215,13 +222,32 @@ class Replayer:
         before = racer.sessions[body.session - 1]
         self._require(before.reason is None, record, f"session {body.session} ended before")
         after = replace(
-            before, ended_utc=record.utc, reason=body.reason, exit_code=body.exit_code, seconds=body.seconds
+            before,
+            ended_utc=record.utc,
+            reason=body.reason,
+            exit_code=body.exit_code,
+            seconds=body.seconds,
+            outcome=body.outcome,
+            conversation=body.conversation,
+            detail=body.detail,
+            judging_seconds=body.judging_seconds,
+            lost_seconds=body.lost_seconds,
         )
 
         def effect() -> None:
             racer.sessions[body.session - 1] = after
 
         return effect
+
+    def _usage_counted(self, record: r.Record, body: r.UsageCounted) -> Effect:
+        racer = self._racer(record, body.competitor)
+        known = 1 <= body.session <= len(racer.sessions)
+        self._require(known, record, f"session {body.session} was never started")
+        return lambda: racer.spent.append(body)
+
+    def _backed_off(self, record: r.Record, body: r.BackedOff) -> Effect:
+        racer = self._racer(record, body.competitor)
+        return lambda: racer.waits.append(body)
 
     def _attempt_opened(self, record: r.Record, body: r.AttemptOpened) -> Effect:
         racer = self._racing(record, body.competitor)

@@ -6,13 +6,14 @@ Made by `autoquant.ledger.replay`, read by arena and report.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from autoquant.ledger.records import (
     ACCEPTED,
     LINEAGES,
     ArenaStarted,
+    BackedOff,
     CompetitorJoined,
     DecisionSummary,
     FaultSeen,
@@ -22,6 +23,7 @@ from autoquant.ledger.records import (
     LockboxScored,
     RaceCreated,
     SeedScored,
+    UsageCounted,
     ViolationFound,
 )
 
@@ -70,6 +72,45 @@ class SessionView:
     reason: str | None = None
     exit_code: int | None = None
     seconds: float | None = None
+    version: str = ""
+    resumes: str | None = None
+    outcome: str = ""
+    conversation: str | None = None
+    detail: str = ""
+    judging_seconds: float = 0.0
+    lost_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class UsageTotal:
+    """Tokens added up. `cost_usd` is None when the cost of any part is unknown, and for no part at all."""
+
+    requests: int = 0
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    reasoning: int = 0
+    cost_usd: float | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Read and written."""
+        return self.input + self.output
+
+    @classmethod
+    def of(cls, parts: Iterable[UsageCounted]) -> UsageTotal:
+        """The sum of `parts`."""
+        parts = tuple(parts)
+        costs = [part.cost_usd for part in parts]
+        known = [cost for cost in costs if cost is not None]
+        return cls(
+            requests=sum(part.requests for part in parts),
+            input=sum(part.input for part in parts),
+            cached=sum(part.cached for part in parts),
+            output=sum(part.output for part in parts),
+            reasoning=sum(part.reasoning for part in parts),
+            cost_usd=sum(known) if known and len(known) == len(costs) else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -84,6 +125,8 @@ class CompetitorView:
     faults: tuple[FaultSeen, ...] = ()
     violations: tuple[ViolationFound, ...] = ()
     sessions: tuple[SessionView, ...] = ()
+    spent: tuple[UsageCounted, ...] = ()
+    waits: tuple[BackedOff, ...] = ()
 
     @property
     def name(self) -> str:
@@ -122,6 +165,32 @@ class CompetitorView:
             if attempt.decision is not None and attempt.decision.archive:
                 return dict(attempt.decision.archive)
         return {name: None if name == "distinct" else 0 for name in LINEAGES}
+
+    @property
+    def usage(self) -> UsageTotal:
+        """Tokens and cost so far. A known cost after a stretch of unknown cost covers that stretch too, see `Meter`."""
+        total = UsageTotal.of(self.spent)
+        known = [part.cost_usd for part in self.spent if part.cost_usd is not None]
+        covered = bool(self.spent) and self.spent[-1].cost_usd is not None
+        return replace(total, cost_usd=sum(known)) if covered else total
+
+    def usage_of_attempt(self, attempt: int) -> UsageTotal:
+        """What led to one attempt."""
+        return UsageTotal.of(part for part in self.spent if part.attempt == attempt)
+
+    def usage_of_session(self, session: int) -> UsageTotal:
+        """What one session spent."""
+        return UsageTotal.of(part for part in self.spent if part.session == session)
+
+    @property
+    def agent_seconds(self) -> float:
+        """Time the agent had: its sessions without judging and without what infrastructure took."""
+        return sum((s.seconds or 0.0) - s.judging_seconds - s.lost_seconds for s in self.sessions)
+
+    @property
+    def infrastructure_seconds(self) -> float:
+        """Time that providers, programs and the arena's own pauses between sessions took."""
+        return sum(s.lost_seconds for s in self.sessions) + sum(wait.seconds for wait in self.waits)
 
     def find(self, attempt: int) -> AttemptView | None:
         """The attempt of that number; None for 0 (the seed) and for numbers not charged."""

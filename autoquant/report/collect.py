@@ -22,6 +22,7 @@ from autoquant.oracle.records import Evaluation, GateResult
 from autoquant.protocol import PROTOCOL
 from autoquant.report import sources
 from autoquant.report.model import Attempt, Entrant, Event, Lockbox, LockboxStage, Provenance, Race, Step, Verdict
+from autoquant.report.spending import attempt_amounts, setup_of, work_of
 from autoquant.report.text import clean, fixed, percent
 
 CONTROL = "control"
@@ -117,10 +118,12 @@ def _entrant(
 ) -> Entrant:
     evaluations: dict[int, Evaluation | None] = {0: seed}
     attempts: list[Attempt] = []
+    amounts = attempt_amounts(view)
     for attempt in view.attempts:
         path = shelf.layout.evaluation(view.name, attempt.attempt)
         evaluations[attempt.attempt] = shelf.evaluation(path, attempt.evaluation, f"{view.name} #{attempt.attempt}")
-        attempts.append(_attempt(attempt, evaluations[attempt.attempt], evaluations.get(attempt.parent)))
+        base = evaluations.get(attempt.parent)
+        attempts.append(_attempt(attempt, evaluations[attempt.attempt], base, amounts.get(attempt.attempt)))
     start = (Step(0, race.seed.score),) if race.seed else ()
     closed = [a for a in attempts if a.score is not None]
     champion = attempts[view.champion - 1] if view.champion else None
@@ -146,10 +149,17 @@ def _entrant(
         faults=len(view.faults),
         violations=len(view.violations),
         verdict=next((v for v in verdicts if v.competitor == view.name), None),
+        work=work_of(view),
+        setup=setup_of(view),
     )
 
 
-def _attempt(view: AttemptView, evaluation: Evaluation | None, parent: Evaluation | None) -> Attempt:
+def _attempt(
+    view: AttemptView,
+    evaluation: Evaluation | None,
+    parent: Evaluation | None,
+    amounts: tuple[int, float | None] | None,
+) -> Attempt:
     decision = view.decision or r.DecisionSummary()
     sharpes = evaluation.fold_sharpes if evaluation else ()
     base = parent.fold_sharpes if parent else ()
@@ -178,6 +188,8 @@ def _attempt(view: AttemptView, evaluation: Evaluation | None, parent: Evaluatio
         strategy=view.strategy,
         commit=clean(view.commit, 40) if view.commit else None,
         missing="" if view.score is not None else _missing(view, evaluation),
+        tokens=amounts[0] if amounts else None,
+        cost=amounts[1] if amounts else None,
     )
 
 

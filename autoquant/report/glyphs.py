@@ -89,6 +89,19 @@ def fold_bars(deltas: Sequence[float]) -> Markup:
     )
 
 
+def time_bar(agent: float, infrastructure: float, longest: float) -> Markup:
+    """The agent's time and then the infrastructure's, on one scale for all competitors; `longest` fills the width."""
+    width = 110.0
+    share = width / longest if longest > 0 else 0.0
+    ends = (0.0, agent * share, (agent + infrastructure) * share)
+    parts = [
+        tag("path", d=f"M{fig.coordinate(start)} 3H{fig.coordinate(end)}", class_=f"time {kind}")
+        for kind, start, end in zip(("agent", "other"), ends[:-1], ends[1:], strict=True)
+        if end > start
+    ]
+    return tag("svg", *parts, viewBox=f"0 0 {width:g} 6", width=width, height="6", class_="times", aria_hidden="true")
+
+
 def _bars(deltas: Sequence[float], *, up: bool) -> Markup:
     sign = -1.0 if up else 1.0
     bars = [(3.0 + 7.0 * place, sign * max(0.6, 8.0 * min(1.0, 2.0 * abs(v)))) for place, v in enumerate(deltas)]

@@ -89,6 +89,8 @@ def _entrant(attempts: tuple[Attempt, ...]) -> Entrant:
         faults=0,
         violations=0,
         verdict=None,
+        work=None,
+        setup=None,
     )
 
 
@@ -123,6 +125,8 @@ def _attempt(row: Mapping[str, str]) -> Attempt | None:
         strategy=clean(row.get("strategy", ""), 64),
         commit=clean(row.get("commit", ""), 40) or None,
         missing="" if score is not None else f"no score: {status}",
+        tokens=None,
+        cost=None,
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from autoquant.ledger.views import UsageTotal
+
 
 class Tone(StrEnum):
     """How a fact of the trust strip is set: plain unless something is wrong."""
@@ -66,6 +68,41 @@ class Attempt:
     commit: str | None
     missing: str
     """Why there is no score; empty when there is one."""
+    tokens: int | None
+    """Read and written on the way to it."""
+    cost: float | None
+    """US dollars."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a competitor's search took."""
+
+    usage: UsageTotal | None
+    """None when nothing was told of any token."""
+    priced_by: tuple[str, ...]
+    """Days of the price tables that costs were taken from; `cli` for the program's own figures."""
+    cost_per_keep: float | None
+    sessions: int
+    resumed: int
+    """Sessions that went on with a conversation."""
+    endings: tuple[tuple[str, int], ...]
+    """Classes of the ends of sessions, most frequent first."""
+    agent_seconds: float | None
+    """Without judging, and without the infrastructure's; None before a session has ended."""
+    infrastructure_seconds: float | None
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a competitor's program was set, as far as the record says."""
+
+    replicate_of: str
+    versions: tuple[str, ...]
+    """What the program called itself, in the order of its sessions, each once."""
+    endpoint: str
+    args: tuple[str, ...]
+    settings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -121,6 +158,9 @@ class Entrant:
     faults: int
     violations: int
     verdict: Verdict | None
+    work: Work | None
+    """None outside a race."""
+    setup: Setup | None
 
     @property
     def closed(self) -> int:
@@ -242,6 +282,11 @@ class Race:
     def course(self) -> Course:
         """The race as a chart of scores."""
         return Course(self.entrants, self.seed_score, self.noise_floor, self.source.stamp)
+
+    @property
+    def metered(self) -> bool:
+        """Whether anybody told of tokens."""
+        return any(entrant.work is not None and entrant.work.usage is not None for entrant in self.entrants)
 
     @property
     def finished(self) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from autoquant import files
+from autoquant import amounts, files
 from autoquant.errors import UserError
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.records import STATUSES
@@ -25,13 +25,15 @@ from autoquant.protocol import PROTOCOL
 from autoquant.report import charts, figures, findings, frames, glyphs, journal, sealed, sources, text
 from autoquant.report.collect import collect, newest_race
 from autoquant.report.colour import Ink, ink
-from autoquant.report.model import Attempt, Entrant, Fact, Journal, LockboxStage, Race, Tone
+from autoquant.report.model import Attempt, Entrant, Fact, Journal, LockboxStage, Race, Tone, Work
 
 ROWS = 3000
 """Attempts in the tables of one page; beyond that each competitor shows its accepted ones and its newest."""
 LADDERS = 24
 """Competitors drawn alone."""
 EVENTS = 200
+OWN_FIGURE = "cli"
+"""What stands in the place of a price table's day when a program said itself what it spent."""
 _OPEN_ALL = 400
 """Up to so many attempts every table stands open."""
 
@@ -98,6 +100,7 @@ def report_facts(state_dir: Path, race: str | None) -> dict[str, Any]:
             "sealed": standing.entrant.verdict.words or None if standing.entrant.verdict else None,
             "faults": standing.entrant.faults,
             "violations": standing.entrant.violations,
+            **_spent(standing.entrant.work),
         }
         for standing in findings.standings(model)
     ]
@@ -112,6 +115,15 @@ def report_facts(state_dir: Path, race: str | None) -> dict[str, Any]:
         "publishable": findings.publishable(model),
         "trust": [fact.words for fact in findings.strip(model)],
         "head": model.provenance.head,
+    }
+
+
+def _spent(work: Work | None) -> dict[str, Any]:
+    usage = work.usage if work else None
+    return {
+        "tokens": usage.tokens if usage else None,
+        "cost_usd": usage.cost_usd if usage else None,
+        "cost_per_keep_usd": work.cost_per_keep if work else None,
     }
 
 
@@ -156,6 +168,8 @@ def race_page(race: Race) -> str:
         rows_left_out=shown < race.attempts,
         open_all=race.attempts <= _OPEN_ALL,
         events_limit=EVENTS,
+        longest=max((_seconds(entrant.work) for entrant in race.entrants), default=0.0),
+        tables_of_prices=sorted({d for e in race.entrants if e.work for d in e.work.priced_by if d != OWN_FIGURE}),
         blob_folder=RaceLayout(Path("demo/state" if race.demo else "state"), race.name).blob("").as_posix(),
         full_samples=PROTOCOL.calibration.samples,
         archive=sources.ARCHIVE,
@@ -213,6 +227,8 @@ def _environment() -> jinja2.Environment:
     environment.filters |= {
         "about": _about,
         "count": text.count,
+        "dollars": amounts.dollars,
+        "duration": amounts.duration,
         "fixed": text.fixed,
         "fold_bars": glyphs.fold_bars,
         "fold_strip": glyphs.fold_strip,
@@ -221,9 +237,15 @@ def _environment() -> jinja2.Environment:
         "short": text.short,
         "status_key": glyphs.status_key,
         "swatch": _swatch,
+        "time_bar": glyphs.time_bar,
+        "tokens": amounts.tokens,
         "whole": _whole,
     }
     return environment
+
+
+def _seconds(work: Work | None) -> float:
+    return (work.agent_seconds or 0.0) + (work.infrastructure_seconds or 0.0) if work else 0.0
 
 
 def _about(entrant: Entrant) -> str:

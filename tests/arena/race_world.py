@@ -28,7 +28,7 @@ from autoquant.oracle.records import Digests
 from autoquant.protocol import PROTOCOL
 
 SOURCE = "http://127.0.0.1:8777"
-QUICK = Pace(poll=0.01, tick=0.05, farewell=2.0, idle_wait=0.0)
+QUICK = Pace(poll=0.01, tick=0.05, farewell=2.0, waits=0.0)
 
 RACER = """\
 import pathlib, subprocess, sys, time
@@ -105,7 +105,7 @@ class RaceWorld:
         files.atomic_write(self.data / "calibration.json", codec.dumps(floor))
 
     def racer(self, name: str, program: str, **more: str) -> None:
-        """A `command` competitor: a script that may call submit(sharpe, …)."""
+        """A `command` competitor: a script that may call submit(sharpe, …). An empty text leaves a key out."""
         script = self.root / f"{name}.py"
         script.write_text(RACER + program)
         facts = {
@@ -115,7 +115,8 @@ class RaceWorld:
             "colour": '"#112233"',
             "argv": f'["{sys.executable}", "{script}", "{name}", "{{session}}"]',
         } | more
-        self.racers.append("[[competitor]]\n" + "".join(f"{key} = {value}\n" for key, value in facts.items()))
+        lines = [f"{key} = {value}\n" for key, value in facts.items() if value]
+        self.racers.append("[[competitor]]\n" + "".join(lines))
         self.roster.write_text("\n".join(self.racers))
 
     def options(self, wanted: str = "all", **changes: Any) -> StartOptions:

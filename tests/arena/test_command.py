@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -21,9 +22,16 @@ def world(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> RaceWor
 
 
 def arena(world: RaceWorld, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command where git is the only program to be found, nobody is logged in and no key is set."""
     places = ["--data-dir", str(world.data_root), "--state-dir", str(world.state)]
     argv = [sys.executable, "arena.py", arguments[0], *places, *arguments[1:]]
-    return subprocess.run(argv, cwd=world.home, capture_output=True, text=True, timeout=60)
+    programs = world.root / "programs"
+    programs.mkdir(exist_ok=True)
+    for name in ("git", "true"):
+        if not (programs / name).exists():
+            (programs / name).symlink_to(shutil.which(name) or name)
+    env = {"PATH": str(programs), "HOME": str(world.root / "nobody"), "LANG": "C.UTF-8"}
+    return subprocess.run(argv, cwd=world.home, capture_output=True, text=True, timeout=60, env=env)
 
 
 def test_help_is_there_before_one_looks_up(repository: Path):
@@ -33,13 +41,13 @@ def test_help_is_there_before_one_looks_up(repository: Path):
         shown = subprocess.run([sys.executable, "arena.py", "--help"], cwd=repository, capture_output=True, text=True)
         seconds.append(time.monotonic() - begun)
         assert 0 == shown.returncode
-    for word in ("doctor", "start", "stop", "status", "lockbox", "report", "demo"):
+    for word in ("doctor", "start", "stop", "status", "logs", "lockbox", "report", "demo"):
         assert word in shown.stdout
     assert min(seconds) < 0.5
 
 
 def test_every_subcommand_explains_itself(capsys: pytest.CaptureFixture[str]):
-    for word in ("doctor", "start", "stop", "status", "lockbox", "report", "demo"):
+    for word in ("doctor", "start", "stop", "status", "logs", "lockbox", "report", "demo"):
         with pytest.raises(SystemExit) as ended:
             command.main([word, "--help"])
         assert 0 == ended.value.code
@@ -61,6 +69,7 @@ def test_doctor_answers_zero_with_a_warning_on_synthetic_data(world: RaceWorld):
     assert 5 == answer["problems"]
     kinds = {check["name"]: check["health"] for check in answer["checks"]}
     assert ("problem", "ok") == (kinds["codex-sol-high"], kinds["hillclimb"])
+    assert {"version", "login", "note", "hint"} <= answer["checks"][-1].keys()
 
 
 def test_doctor_answers_two_when_no_race_can_start(world: RaceWorld, tmp_path: Path):
@@ -73,13 +82,21 @@ def test_doctor_answers_two_when_no_race_can_start(world: RaceWorld, tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("start", "--competitors", "codex-sol-high"), "cannot run codex-sol-high: no adapter for harness 'codex'"),
+        (("start", "--competitors", "codex-sol-high"), "cannot run codex-sol-high: "),
+        (("start", "--competitors", "codex-sol-high,codex-luna-high,random"), "cannot run codex-sol-high, codex-luna-"),
         (("start", "--competitors", "nobody"), "'nobody' is not in competitors.toml"),
         (("start", "--competitors", "random"), "these data are synthetic"),
         (("start", "--competitors", "random", "--allow-source", "synthetic"), "these data are synthetic"),
         (("start", "--competitors", "random", "--max-experiments", "0"), "not a whole number of at least 1"),
+        (("start", "--competitors", "random", "--max-hours", "0"), "--max-hours: '0' is not a number above 0"),
+        (("start", "--competitors", "random", "--max-hours", "inf"), "--max-hours: 'inf' is not a number above 0"),
+        (("start", "--competitors", "random", "--max-hours", "soon"), "--max-hours: 'soon' is not a number above 0"),
+        (("start", "--competitors", "random", "--parallel-per-account", "0"), "not a whole number of at least 1"),
         (("status",), "there is no race in"),
         (("stop",), "no race is running"),
+        (("logs", "random"), "there is no race in"),
+        (("logs",), "the following arguments are required: NAME"),
+        (("logs", "random", "--session", "0"), "not a whole number of at least 1"),
         (("lockbox", "--yes"), "there is no race in"),
         (("report", "--out", "page.html", "--race", "winter"), "there is no race 'winter'"),
         (("start",), "--competitors"),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -7,18 +9,43 @@ from race_world import RaceWorld, change_manifest, make_world
 
 from autoquant import codec
 from autoquant.arena import doctor
-from autoquant.arena.doctor import Diagnosis, Health, diagnose, show
+from autoquant.arena.confinement import Confinement
+from autoquant.arena.doctor import Check, Diagnosis, Health, diagnose, show
 from autoquant.arena.roster import load_roster
+from autoquant.harness import ADAPTERS, Availability, Competitor
+from autoquant.harness.machine import Machine
+
+NAMESPACE = "PID namespace (bubblewrap 0.8.0)"
+
+
+@dataclass
+class Answers:
+    """Stands for an agent CLI's adapter: what its check says, by competitor."""
+
+    by_name: dict[str, Availability]
+
+    def check(self, competitor: Competitor, machine: Machine) -> Availability:
+        return self.by_name[competitor.name]
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> RaceWorld:
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RaceWorld:
+    monkeypatch.setattr(doctor, "pid_namespace", lambda machine: Confinement(NAMESPACE, ("bwrap", "--")))
     return make_world(tmp_path)
 
 
 def ask(world: RaceWorld, *, skip: bool = True) -> Diagnosis:
     racers = load_roster(world.roster) if world.racers else ()
-    return diagnose(world.home, world.data_root, world.state, racers, skip_harnesses=skip)
+    machine = Machine(dict(os.environ), world.root, is_root=False)
+    return diagnose(world.home, world.data_root, world.state, racers, machine, skip_harnesses=skip)
+
+
+def ask_about(world: RaceWorld, monkeypatch: pytest.MonkeyPatch, **answers: Availability) -> dict[str, Check]:
+    """The lines of `codex` competitors with these answers, and of everything else, by name."""
+    for name in answers:
+        world.racer(name, "", harness='"codex"', effort='"high"', argv="")
+    monkeypatch.setitem(ADAPTERS, "codex", Answers(answers))  # type: ignore[arg-type]
+    return {check.name: check for check in ask(world, skip=False).checks}
 
 
 def health(answer: Diagnosis) -> dict[str, Health]:
@@ -93,6 +120,71 @@ def test_with_nobody_fit_no_race_can_start(world: RaceWorld):
     assert not ask(world, skip=False).can_start
 
 
+def test_who_can_run_is_told_with_version_login_and_effort(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
+    ready = Availability(True, "codex 0.171.0", "API key (OPENAI_API_KEY)", "codex/1")
+    line = ask_about(world, monkeypatch, a=ready)["a"]
+    assert (Health.OK, "codex 0.171.0, API key (OPENAI_API_KEY), effort high") == (line.health, line.text)
+    assert ("codex 0.171.0", "API key (OPENAI_API_KEY)", "") == (line.version, line.login, line.note)
+
+
+def test_another_endpoint_than_the_vendors_is_said(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
+    world.racer("a", "", harness='"codex"', base_url='"http://127.0.0.1:8000/v1"', argv="")
+    monkeypatch.setitem(ADAPTERS, "codex", Answers({"a": Availability(True, "codex 1")}))  # type: ignore[arg-type]
+    assert "codex 1, endpoint http://127.0.0.1:8000/v1" == ask(world, skip=False).checks[-1].text
+
+
+def test_a_note_is_a_warning_and_the_race_can_start(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
+    lines = ask_about(world, monkeypatch, a=Availability(True, "codex 0.172.0", note="proved with 0.171.0"))
+    line = lines["a"]
+    assert (Health.WARNING, "codex 0.172.0, effort high, proved with 0.171.0") == (line.health, line.text)
+    assert "proved with 0.171.0" == line.note
+
+
+def test_who_cannot_run_is_told_with_the_way_to_mend_it(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
+    refused = Availability(False, "codex 0.171.0", problem="not logged in", hint="codex login")
+    line = ask_about(world, monkeypatch, a=refused)["a"]
+    assert (Health.PROBLEM, "not logged in", "codex login") == (line.health, line.text, line.hint)
+    assert "codex 0.171.0" == line.version
+
+
+def test_three_racers_of_one_program_start_it_once(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
+    program, log = world.root / "cli", world.root / "asked"
+    program.write_text(f"#!/bin/sh\necho \"$@\" >> '{log}'\necho cli 1.0\n")
+    program.chmod(0o755)
+
+    class Asks(Answers):
+        def check(self, competitor: Competitor, machine: Machine) -> Availability:
+            answer = machine.ask((str(program), "--version"))
+            return Availability(True, answer.stdout.strip() if answer else None)
+
+    world.racer("a", "", harness='"codex"', replicates="3", argv="")
+    monkeypatch.setitem(ADAPTERS, "codex", Asks({}))  # type: ignore[arg-type]
+    assert ["cli 1.0"] * 3 == [check.text for check in ask(world, skip=False).checks if check.competitor]
+    assert "--version\n" == log.read_text()
+
+
+def test_racers_that_share_an_account_are_named_together(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
+    shared = Availability(True, "codex 1", "API key (K)", "codex/K/1")
+    unfit = Availability(False, account="codex/K/1", problem="no model")
+    other = Availability(True, "codex 1", "API key (L)", "codex/L/2")
+    line = ask_about(world, monkeypatch, a=shared, b=shared, c=unfit, d=other)["account"]
+    assert (Health.OK, "a, b share one and its limits: API key (K)") == (line.health, line.text)
+    assert "--parallel-per-account" in line.hint
+
+
+def test_without_an_account_nothing_is_shared(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
+    assert "account" not in ask_about(world, monkeypatch, a=Availability(True), b=Availability(True))
+
+
+def test_it_says_what_is_put_around_an_agents_processes(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
+    assert f"agents: process group, {NAMESPACE};" in show(ask(world))
+    monkeypatch.setattr(doctor, "pid_namespace", lambda machine: Confinement(problem="bubblewrap is not installed"))
+    answer = ask(world)
+    assert (True, Health.WARNING) == (answer.can_start, health(answer)["isolation"])
+    assert "agents: process group;" in show(answer)
+    assert "no PID namespace: bubblewrap is not installed" in show(answer)
+
+
 def test_a_full_disk_is_a_problem(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(doctor, "RACE_BYTES", 10**18)
     assert Health.PROBLEM == health(ask(world))["disk"]
@@ -100,6 +192,9 @@ def test_a_full_disk_is_a_problem(world: RaceWorld, monkeypatch: pytest.MonkeyPa
 
 def test_it_changes_nothing_and_its_json_reads_back(world: RaceWorld):
     before = sorted(str(path) for path in world.root.rglob("*") if "__pycache__" not in path.parts)
-    answer = ask(world)
+    world.racer("a", "")
+    before.append(str(world.roster))
+    before.append(str(world.root / "a.py"))
+    answer = ask(world, skip=False)
     assert answer == codec.loads(Diagnosis, codec.dumps(answer))
-    assert before == sorted(str(path) for path in world.root.rglob("*") if "__pycache__" not in path.parts)
+    assert sorted(before) == sorted(str(path) for path in world.root.rglob("*") if "__pycache__" not in path.parts)

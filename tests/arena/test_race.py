@@ -14,12 +14,19 @@ from race_world import SOURCE, RaceWorld, change_manifest, make_market, make_wor
 
 from autoquant import files, process
 from autoquant.arena import protected, race
+from autoquant.arena.choice import choose_race
+from autoquant.arena.roster import load_roster
 from autoquant.arena.session import run_mark
-from autoquant.arena.status import find_race, holder
+from autoquant.arena.status import find_race, holder, status_of
+from autoquant.arena.table import plain_table
 from autoquant.errors import AutoQuantError, DataError, LedgerError, UserError, Violation
+from autoquant.harness import Availability, Competitor, harness_of
+from autoquant.harness.command import CommandHarness
+from autoquant.harness.machine import Machine
 from autoquant.ledger import records as r
 from autoquant.ledger.ledger import Ledger, read_records
 from autoquant.ledger.races import race_names
+from autoquant.ledger.views import RaceView
 from autoquant.market import FIELDS, load_panel, save_panel
 from autoquant.market.manifest import load_manifest, panel_pin
 
@@ -117,11 +124,154 @@ def test_an_unfinished_race_is_resumed_and_its_budget_stands(world: RaceWorld):
     first = world.start(race="autumn")
     pauser.join()
     assert ("stop requested", 0) == (first.reason, first.exit_code)
-    with pytest.raises(UserError, match="grants 2 experiments, not 5"):
+    with pytest.raises(UserError, match="a joined race autumn with 2 experiments, not 5"):
         world.start(budget=5)
     second = world.start(budget=None)
     assert ("autumn", "finished") == (second.layout.race, second.reason)
     assert 2 == len(second.view.competitors["a"].attempts)
+
+
+def test_a_competitor_has_its_own_budget_and_the_start_says_that_budgets_differ(world: RaceWorld):
+    world.racer("a", CLIMBER, budget="1")
+    world.racer("b", CLIMBER)
+    finish = world.start(budget=None, race="autumn")
+    assert 50 == finish.view.created.budget
+    assert {"a": (1, 1), "b": (50, 3)} == {
+        name: (racer.joined.budget, len(racer.attempts)) for name, racer in finish.view.competitors.items()
+    }
+    notice = "budgets differ (1: a; 50: b): only equal budgets compare"
+    assert f"race autumn: {notice}" in world.said
+    assert notice in plain_table(status_of(finish.view, None))
+
+
+def test_max_experiments_goes_before_every_competitors_own_budget(world: RaceWorld):
+    world.racer("a", CLIMBER, budget="1")
+    world.racer("b", CLIMBER)
+    finish = world.start(budget=2)
+    assert {"a": 2, "b": 2} == {name: racer.joined.budget for name, racer in finish.view.competitors.items()}
+    assert not [line for line in [*world.said, plain_table(status_of(finish.view, None))] if "differ" in line]
+
+
+def test_a_budget_that_all_starters_share_is_the_races(world: RaceWorld):
+    world.racer("a", CLIMBER, budget="1")
+    world.racer("b", CLIMBER, budget="1")
+    view = world.start(budget=None).view
+    assert (1, [1, 1]) == (view.created.budget, [len(racer.attempts) for racer in view.competitors.values()])
+
+
+def test_an_extension_may_have_its_own_budget_from_the_roster(world: RaceWorld):
+    world.racer("a", CLIMBER)
+    name = world.start(budget=1).layout.race
+    close_lockbox(world, name)
+    world.racer("b", CLIMBER, budget="2")
+    late = world.start("b", budget=None).view.competitors["b"]
+    assert (True, 2, 2) == (late.joined.extension, late.joined.budget, len(late.attempts))
+
+
+@pytest.fixture
+def paused(world: RaceWorld) -> RaceWorld:
+    """Race autumn, which grants 2 experiments; `a` has joined and nothing runs."""
+    world.racer("a", CLIMBER)
+    _joined(world)
+    return world
+
+
+def test_nobodys_budget_changes_after_joining(paused: RaceWorld):
+    paused.racers.clear()
+    paused.racer("a", CLIMBER, budget="3")
+    with pytest.raises(UserError, match="a joined race autumn with 2 experiments, not 3") as caught:
+        paused.start(budget=None)
+    assert "put budget back in competitors.toml" in caught.value.hint
+    assert 2 == len(paused.start(budget=2).view.competitors["a"].attempts)
+
+
+def test_a_newcomer_gets_what_the_race_grants_or_what_the_roster_says(paused: RaceWorld):
+    paused.racer("b", CLIMBER)
+    with pytest.raises(UserError, match="race autumn grants 2 experiments, not 5"):
+        paused.start("b", budget=5)
+    paused.racer("c", CLIMBER, budget="1")
+    view = paused.start("b,c", budget=None).view
+    assert {"a": 2, "b": 2, "c": 1} == {name: racer.joined.budget for name, racer in view.competitors.items()}
+
+
+def test_the_record_says_how_a_competitor_was_set_up(world: RaceWorld):
+    world.racer("a", "", args='["--fast"]', replicates="2")
+    agent = Competitor("b", "opencode", "m", "", "#112233", base_url="http://127.0.0.1:8000/v1", budget=7)
+    view = _joined(world, *load_roster(world.roster), agent)
+    joined = {name: racer.joined for name, racer in view.competitors.items()}
+    assert ["a-1", "a-2", "b"] == list(joined)
+    assert ("a", ("--fast",), "", 2) == (
+        joined["a-2"].group,
+        joined["a-2"].args,
+        joined["a-2"].endpoint,
+        joined["a-2"].budget,
+    )
+    assert ("", "http://127.0.0.1:8000/v1", 7) == (joined["b"].group, joined["b"].endpoint, joined["b"].budget)
+    assert harness_of(agent).settings == joined["b"].settings != ()
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "word"),
+    [
+        ({"args": '["-x"]'}, {"args": '["-y"]'}, r"a joined race autumn with args \['-x'\], now it is \['-y'\]"),
+        ({"args": '["-x"]'}, {}, r"with args \['-x'\], now it is \[\]"),
+        ({"effort": '"high"'}, {"effort": '"low"'}, "with effort 'high', now it is 'low'"),
+    ],
+)
+def test_a_competitor_that_joined_is_still_the_same(
+    world: RaceWorld, before: dict[str, str], now: dict[str, str], word: str
+):
+    world.racer("a", "", **before)
+    view = _joined(world)
+    world.racers.clear()
+    world.racer("a", "", **now)
+    with pytest.raises(UserError, match=word):
+        choose_race(world.state, load_roster(world.roster), None, _clock().now())
+    assert view == world.view("autumn")
+
+
+def test_another_endpoint_or_another_group_is_another_competitor(world: RaceWorld):
+    first = Competitor("a-1", "opencode", "m", "", "#112233", base_url="http://one/v1", group="a")
+    _joined(world, first)
+    for changed, word in (
+        (dataclasses.replace(first, base_url="http://two/v1"), "base_url 'http://one/v1', now it is 'http://two/v1'"),
+        (dataclasses.replace(first, group=""), "group 'a', now it is ''"),
+    ):
+        with pytest.raises(UserError, match=word):
+            choose_race(world.state, [changed], None, _clock().now())
+    assert (first,) == choose_race(world.state, [first], None, _clock().now()).running
+
+
+def _joined(world: RaceWorld, *competitors: Competitor) -> RaceView:
+    """Race autumn, joined by `competitors` or the whole roster."""
+    ground = race.survey(world.home, world.data_root)
+    ledger = race.create(
+        world.layout("autumn"), ground, kind="race", budget=2, allow_source=SOURCE, secret=bytes(32), clock=_clock()
+    )
+    race.join(ledger, competitors or load_roster(world.roster), 2, _clock())
+    return ledger.view
+
+
+def test_a_time_limit_pauses_the_race_and_the_same_command_goes_on(world: RaceWorld):
+    go_on = world.root / "go on"
+    world.racer("a", f"submit(0.2)\nif not pathlib.Path({str(go_on)!r}).exists(): time.sleep(600)\nsubmit(0.3)")
+    first = world.start(race="autumn", max_hours=2 / 3600)
+    assert ("time limit", 0) == (first.reason, first.exit_code)
+    assert "next: race autumn is paused (time limit); the same command goes on" == first.next_step
+    go_on.touch()
+    assert "finished" == world.start().reason
+
+
+def test_only_so_many_sessions_hold_one_account_at_a_time(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(CommandHarness, "check", lambda self, competitor, machine: Availability(True, account="one"))
+    busy = (
+        f"import os; flag = {str(world.root / 'busy')!r}\n"
+        "os.close(os.open(flag, os.O_CREAT | os.O_EXCL)); submit(0.2 + len(mine) / 10); os.unlink(flag)"
+    )
+    for name in ("a", "bb", "ccc"):
+        world.racer(name, busy)
+    view = world.start(budget=1, parallel_per_account=1).view
+    assert [("done", 1)] * 3 == [(racer.ended, len(racer.sessions)) for racer in view.competitors.values()]
 
 
 def _request_stop_after_first_attempt(world: RaceWorld) -> None:
@@ -249,6 +399,27 @@ def test_who_cannot_run_is_left_out_only_when_told(world: RaceWorld):
     finish = world.start(skip_missing=True)
     assert ["a"] == list(finish.view.competitors)
     assert "left out: b: no-such-cli not found" in world.said
+
+
+def test_those_with_one_problem_are_named_together_and_asked_on_one_machine(
+    world: RaceWorld, monkeypatch: pytest.MonkeyPatch
+):
+    machines = []
+
+    def check(self: object, competitor: Competitor, machine: Machine) -> Availability:
+        machines.append(machine)
+        return Availability(competitor.name == "a", problem="not logged in", hint="log in")
+
+    monkeypatch.setattr(CommandHarness, "check", check)
+    world.racer("a", CLIMBER)
+    world.racer("b", "", replicates="2")
+    with pytest.raises(UserError, match="cannot run b-1, b-2: not logged in") as caught:
+        world.start()
+    assert "--skip-missing, or --competitors a" == caught.value.hint
+    with pytest.raises(UserError, match="cannot run b-1, b-2: not logged in") as caught:
+        world.start("b")
+    assert "log in" == caught.value.hint
+    assert (5, 2) == (len(machines), len({id(machine) for machine in machines}))
 
 
 def test_a_race_goes_on_only_with_what_it_began_with(world: RaceWorld):

@@ -12,16 +12,16 @@ from rich.console import Console
 from autoquant import codec, files
 from autoquant.arena import display
 from autoquant.arena.status import (
+    Last,
     RaceStatus,
     find_race,
     holder,
-    plain_table,
     race_status,
     read_view,
     status_of,
-    table_rows,
 )
 from autoquant.arena.stop import stop
+from autoquant.arena.table import plain_table, table_rows
 from autoquant.arena.voice import Voice
 from autoquant.arena.watch import watch
 from autoquant.clock import SystemClock
@@ -29,6 +29,7 @@ from autoquant.errors import LedgerError, UserError
 from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
+from autoquant.ledger.views import UsageTotal
 
 UTC = "2026-11-30T00:00:00Z"
 
@@ -70,8 +71,8 @@ def test_a_torn_last_line_is_overlooked_and_left_alone(raced: World):
 
 def test_the_table_is_plain_text_with_one_line_per_competitor(raced: World):
     lines = plain_table(race_status(raced.layout)).splitlines()
-    assert lines[0].split() == ["race", "autumn", "attempts", "champion", "working", "last"]
-    assert lines[1].split() == ["alice", "3/5", "0.90", "▲0.80", "0.90", "#3", "crash"]
+    assert lines[0].split() == ["race", "autumn", "attempts", "champion", "working", "last", "tokens", "cost"]
+    assert lines[1].split() == ["alice", "3/5", "0.90", "▲0.80", "0.90", "#3", "crash", "–", "–"]
     assert lines[2].startswith("paused · 1 fault · 1 violation")
 
 
@@ -114,16 +115,16 @@ def test_a_finished_race_is_not_running_and_an_opening_lockbox_is_said(world: Wo
 def test_the_last_verdict_stays_while_the_next_attempt_is_judged(raced: World):
     ledger = Ledger.open(raced.layout.ledger)
     ledger.append(r.AttemptOpened("alice", 4, "q", "0" * 64, "", 1), UTC)
-    assert "#3 crash, judging #4" == table_rows(status_of(ledger.view, "me"))[0][-1]
+    assert "#3 crash, judging #4" == table_rows(status_of(ledger.view, "me"))[0][4]
 
 
 def test_on_a_narrow_terminal_only_the_last_column_gives_way(raced: World):
-    console = Console(width=50, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console = Console(width=64, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     status = race_status(raced.layout)
     last = replace(status.competitors[0].last, gate="a gate with a long name") if status.competitors[0].last else None
     console.print(display.render(replace(status, competitors=(replace(status.competitors[0], last=last),)), []))
     row = console.export_text().splitlines()[1]
-    assert "● alice        3/5       0.90 ▲0.80  0.90     #3 …" == row.rstrip()
+    assert "● alice        3/5       0.90 ▲0.80  0.90     #3 …       –     –" == row.rstrip()
     console.file.close()
 
 
@@ -136,6 +137,87 @@ def test_ctrl_c_is_described_as_what_it_does_here(raced: World, watching: bool, 
         assert watching == ("1 m 15 s" not in lines[0])
         table.show(race_status(raced.layout), 75.0)
         assert tip not in [str(line) for line in table._live.get_renderable().renderables]  # type: ignore[union-attr]
+
+
+def counted(name: str, session: int, tokens: int, cost: float | None, attempt: int | None = 1) -> r.UsageCounted:
+    return r.UsageCounted(name, session, attempt, 2, tokens, tokens // 2, 100, 50, cost, "cli")
+
+
+def test_a_row_says_what_was_spent_and_how_sessions_ended(raced: World):
+    ledger = Ledger.open(raced.layout.ledger)
+    before = status_of(ledger.view, None).competitors[0]
+    assert (None, None, None, 0.0) == (
+        before.usage,
+        before.cost_per_keep_usd,
+        before.last_outcome,
+        before.agent_seconds,
+    )
+    ledger.append(r.SessionStarted("alice", 1, "paper 1.0"), UTC)
+    ledger.append(counted("alice", 1, 1_200_000, 3.0), UTC)
+    ledger.append(counted("alice", 1, 0, 0.1), UTC)
+    end = r.SessionEnded("alice", 1, "exited", 1, 100.0, "rate limit", judging_seconds=30.0, lost_seconds=20.0)
+    ledger.append(end, UTC)
+    ledger.append(r.BackedOff("alice", 60.0, "rate limit"), UTC)
+    status = status_of(ledger.view, None)
+    (row,) = status.competitors
+    assert row.usage is not None
+    assert (4, 1_200_000, 600_000, 200, 100) == (
+        row.usage.requests, row.usage.input, row.usage.cached, row.usage.output, row.usage.reasoning,
+    )  # fmt: skip
+    assert (pytest.approx(3.1), pytest.approx(3.1)) == (row.usage.cost_usd, row.cost_per_keep_usd)
+    assert (50.0, 80.0, "rate limit") == (row.agent_seconds, row.infrastructure_seconds, row.last_outcome)
+    assert status == codec.loads(RaceStatus, codec.dumps(status))
+    lines = plain_table(status).splitlines()
+    assert ["1.2", "M", "$3.10"] == lines[1].split()[-3:]
+    assert "cost per keep: alice $3.10" in lines
+
+
+def test_an_unknown_cost_is_a_dash_beside_known_tokens(raced: World):
+    ledger = Ledger.open(raced.layout.ledger)
+    ledger.append(r.SessionStarted("alice", 1), UTC)
+    ledger.append(counted("alice", 1, 340_000, None), UTC)
+    status = status_of(ledger.view, None)
+    assert ("340 k", "–") == table_rows(status)[0][-2:]
+    assert "cost per keep" not in plain_table(status)
+    assert (None, None) == (status.competitors[0].usage and status.competitors[0].usage.cost_usd,
+                            status.competitors[0].cost_per_keep_usd)  # fmt: skip
+
+
+def test_five_competitors_of_a_real_race_fit_into_100_columns(raced: World):
+    status = race_status(raced.layout)
+    last = Last(17, "search", 0.7, 0.091, 5)
+    racer = replace(
+        status.competitors[0], attempts=17, budget=50, last=last,
+        usage=UsageTotal(400, 12_300_000, 11_000_000, 700_000, 1, 123.4),
+    )  # fmt: skip
+    names = ("grok-4.5-high", "codex-luna-high", "codex-terra-high", "codex-sol-high", "gemini-3.6-flash-high")
+    rows = [replace(racer, name=name, evaluating=18 if name < "g" else None) for name in names]
+    many = replace(status, competitors=tuple(rows))
+    assert max(len(line) for line in plain_table(many).splitlines()[:6]) <= 100
+    console = Console(width=100, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(display.render(many, []))
+    shown = console.export_text()
+    console.file.close()
+    assert 3 == shown.count("#17 search, judging #18")
+    assert 2 == shown.count("#17 search +0.09 5/6")
+    assert 5 == shown.count("$123.40")
+
+
+def test_the_live_table_shows_what_a_running_session_says_last(raced: World):
+    heard = {"alice": "> shell: python run.py \x1b[31m" + "x" * 300}
+    console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(display.render(race_status(raced.layout), [], "", heard))
+    lines = console.export_text().splitlines()
+    console.file.close()
+    assert "alice: > shell: python run.py" in lines[2]
+    assert lines[2].endswith("…")
+    assert "\x1b" not in lines[2]
+    asked = []
+    with display.LiveTable(watching=True, hear=lambda name: asked.append(name) or "hello") as table:
+        table.show(replace(race_status(raced.layout), state="running", arena="me"), 1.0)
+        said = [str(part) for part in table._live.get_renderable().renderables[1:]]  # type: ignore[union-attr]
+    assert ["alice"] == asked
+    assert "alice: hello" in said
 
 
 def test_the_newest_race_is_shown_and_an_unknown_one_refused(raced: World):

@@ -11,20 +11,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 import pytest
 
 from autoquant import process
-from autoquant.arena.session import LOG_BYTES, run_mark
-from autoquant.arena.supervisor import Pace, Supervisor, idle_sessions, kickoff
+from autoquant.arena.accounts import Accounts
+from autoquant.arena.confinement import Confinement, pid_namespace
+from autoquant.arena.session import run_mark
+from autoquant.arena.supervisor import Pace, Supervisor
+from autoquant.arena.time_left import TimeLeft
 from autoquant.clock import SystemClock
 from autoquant.errors import InfrastructureFault
-from autoquant.harness import Competitor
+from autoquant.harness import Availability, Competitor
+from autoquant.harness.machine import Machine
 from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 
 UTC = "2026-11-30T00:00:00Z"
-QUICK = Pace(poll=0.01, tick=0.02, farewell=0.3, idle_wait=0.0)
+QUICK = Pace(poll=0.01, tick=0.02, farewell=0.3, waits=0.0, listen=0.02, sample=0.05)
 
 SUBMIT = """\
 import os, pathlib, time
@@ -93,7 +98,16 @@ class Stand:
         self.ledger.append(r.CompetitorJoined(name, "command", "m", "", "#000000", budget), UTC)
 
     def supervisor(self, pace: Pace = QUICK, **changes: object) -> Supervisor:
-        settings: dict[str, object] = {"clock": SystemClock(), "surroundings": os.environ, "pace": pace} | changes
+        settings: dict[str, object] = {
+            "clock": SystemClock(),
+            "surroundings": os.environ,
+            "machine": Machine.here(),
+            "available": {},
+            "accounts": Accounts({}, None),
+            "time_left": TimeLeft(SystemClock()),
+            "confinement": Confinement(),
+            "pace": pace,
+        } | changes
         return Supervisor(self.layout, self.ledger, self.referee, self.competitors, **settings)  # type: ignore[arg-type]
 
     def bodies(self, kind: type) -> list[r.RecordBody]:
@@ -101,6 +115,9 @@ class Stand:
 
     def ends(self) -> list[tuple[str, int | None]]:
         return [(b.reason, b.exit_code) for b in self.bodies(r.SessionEnded) if isinstance(b, r.SessionEnded)]
+
+    def outcomes(self) -> list[str]:
+        return [b.outcome for b in self.bodies(r.SessionEnded) if isinstance(b, r.SessionEnded)]
 
     def ended(self) -> dict[str, str | None]:
         return {name: racer.ended for name, racer in self.ledger.view.competitors.items()}
@@ -138,6 +155,18 @@ def test_a_session_that_stops_early_is_followed_by_another_until_the_budget_is_u
     stand.supervisor().run()
     assert {"a": "done"} == stand.ended()
     assert [("exited", 7)] * 4 == stand.ends()
+    assert ["crash", "crash", "crash", "done"] == stand.outcomes()
+
+
+def test_a_program_that_only_crashes_is_left_to_be_resumed_and_the_next_start_tries_again(stand: Stand):
+    stand.join("a", "raise SystemExit(7)")
+    assert "harness faults" == stand.supervisor().run()
+    assert {"a": None} == stand.ended()
+    assert ["crash"] * 5 == stand.outcomes()
+    assert ["left alone after crash"] == [f.message for f in stand.ledger.view.competitors["a"].faults]
+    (stand.layout.root / "a.py").write_text(SUBMIT + "submit(); submit()")
+    assert "finished" == stand.supervisor().run()
+    assert {"a": "done"} == stand.ended()
 
 
 def test_three_sessions_without_an_attempt_are_a_stall(stand: Stand):
@@ -170,6 +199,7 @@ def test_half_a_line_and_silence_is_ended_for_lack_of_progress(stand: Stand):
     stand.supervisor().run()
     assert {"a": "stalled"} == stand.ended()
     assert [("no progress", None)] * 3 == stand.ends()
+    assert ["stall"] * 3 == stand.outcomes()
     assert '{"type": ' == (stand.layout.logs / "a" / "0001.stdout").read_text()
 
 
@@ -186,12 +216,78 @@ def test_a_program_that_reads_its_standard_input_finds_it_at_its_end(stand: Stan
     assert "''\n" == (stand.layout.logs / "a" / "0001.stdout").read_text()
 
 
-def test_output_without_end_is_capped(stand: Stand):
-    stand.join("a", "print('x' * (40 << 20)); submit(); submit()")
+def test_output_without_end_ends_the_session_and_the_next_one_goes_on(stand: Stand, monkeypatch: pytest.MonkeyPatch):
+    for module in ("session", "watching"):
+        monkeypatch.setattr(f"autoquant.arena.{module}.LOG_BYTES", 1 << 20)
+    flood = "if sys.argv[2] == '1':\n    while True: print('x' * 1000)"
+    stand.join("a", f"import sys\nsubmit()\n{flood}\nsubmit()")
     stand.supervisor().run()
     log = stand.layout.logs / "a" / "0001.stdout"
-    assert LOG_BYTES < log.stat().st_size < LOG_BYTES + 100
+    assert 1 << 20 < log.stat().st_size < (1 << 20) + 100
     assert log.read_bytes().endswith(b"more bytes were dropped]\n")
+    assert [("output limit", None), ("exited", 0)] == stand.ends()
+    assert ["ended by us", "done"] == stand.outcomes()
+
+
+def test_a_program_that_is_silent_from_the_start_is_ended_one_that_works_silently_is_not(stand: Stand):
+    stand.join("a", "time.sleep(600)", silent_minutes=0.01)
+    work = "end = time.monotonic() + 2\nwhile time.monotonic() < end: sum(range(10_000))\nsubmit(); submit()"
+    stand.join("b", work, silent_minutes=0.01)
+    stand.supervisor().run()
+    assert {"a": "stalled", "b": "done"} == stand.ended()
+    ends = [b for b in stand.bodies(r.SessionEnded) if isinstance(b, r.SessionEnded)]
+    assert {("a", "no first output"), ("b", "exited")} == {(b.competitor, b.reason) for b in ends}
+
+
+def test_time_before_a_stall_is_told_apart_from_the_agents_own(stand: Stand):
+    stand.join("a", "submit(); time.sleep(600)", silent_minutes=0.02, budget=9)
+    supervisor = stand.supervisor()
+    supervisor.run()
+    racer = stand.ledger.view.competitors["a"]
+    stalls = [session for session in racer.sessions if session.outcome == "stall"]
+    assert 8 == len(stalls)
+    for session in stalls:
+        assert 1.0 <= session.lost_seconds <= (session.seconds or 0.0)
+    assert racer.infrastructure_seconds == pytest.approx(sum(s.lost_seconds for s in racer.sessions))
+    assert 0 < racer.agent_seconds
+
+
+def test_the_arena_pauses_at_its_deadline_and_says_what_is_left(stand: Stand):
+    stand.join("a", "time.sleep(600)")
+    clock = SystemClock()
+    time_left = TimeLeft(clock, clock.monotonic() + 0.5)
+    assert "time limit" == stand.supervisor(time_left=time_left).run()
+    assert {"a": None} == stand.ended()
+    assert "This session may last 0 min more." in (stand.layout.homes / "a" / "prompt.md").read_text()
+
+
+def test_racers_of_one_account_take_turns_when_the_account_allows_one_session(stand: Stand):
+    for name in ("a", "b", "c"):
+        stand.join(name, "submit(); time.sleep(0.1); submit()")
+    available = {name: Availability(True, account="k") for name in ("a", "b")} | {"c": Availability(True)}
+    stand.supervisor(available=available, accounts=Accounts({}, 1)).run()
+    running: set[str] = set()
+    for record in stand.ledger.records:
+        if isinstance(record.body, r.SessionStarted):
+            running.add(record.body.competitor)
+        elif isinstance(record.body, r.SessionEnded):
+            running.discard(record.body.competitor)
+        assert not {"a", "b"} <= running
+    assert {"a": "done", "b": "done", "c": "done"} == stand.ended()
+
+
+def test_in_a_pid_namespace_even_an_unmarked_orphan_of_an_orphan_is_gone(stand: Stand):
+    confinement = pid_namespace(Machine.here())
+    if not confinement.prefix:
+        pytest.skip(confinement.problem)
+    hidden = "import os, time; os.setsid(); open('hidden', 'w').write('1'); time.sleep(600)"
+    child = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {hidden!r}], env={{}})\n"
+    wait = "while not os.path.exists('hidden'): time.sleep(0.01)\n"
+    stand.join("a", child + wait + "submit(); submit()\nprint(os.getpid())")
+    stand.supervisor(confinement=confinement).run()
+    assert [("exited", 0)] == stand.ends()
+    assert int((stand.layout.logs / "a" / "0001.stdout").read_text()) < 10
+    assert [] == [p for p in psutil.process_iter(["cmdline"]) if hidden in (p.info["cmdline"] or [])]
 
 
 def test_a_session_sees_a_fresh_environment_the_arenas_python_and_its_prompt(stand: Stand):
@@ -208,13 +304,14 @@ def test_a_session_sees_a_fresh_environment_the_arenas_python_and_its_prompt(sta
     assert {"PATH", "HOME", "TMPDIR", "LANG", "TERM", "MINE", "KEY", "AUTOQUANT_RUN"} == set(env) - {"LC_CTYPE"}
     assert str(stand.layout.homes / "a" / "home") == env["HOME"]
     assert sys.prefix == prefix.strip()
-    assert kickoff(0, 2) == prompt
+    assert prompt.startswith("You are in a race of quant researchers. Read program.md")
+    assert "You have 2 experiments." in prompt
     assert str(stand.layout.worktree("a")) == cwd
 
 
 def test_a_request_whose_sender_died_is_still_answered(stand: Stand):
     stand.join("a", "pathlib.Path('requests', '1').write_text(''); os._exit(1)", budget=1)
-    stand.supervisor(Pace(poll=0.5, tick=0.02, idle_wait=0.0)).run()
+    stand.supervisor(Pace(poll=0.5, tick=0.02, waits=0.0)).run()
     assert {"a": "done"} == stand.ended()
 
 
@@ -293,22 +390,3 @@ def test_a_competitor_the_referee_ended_is_not_run_on(stand: Stand):
     stand.ledger.append(r.CompetitorEnded("a", "disqualified"), UTC)
     assert "finished" == stand.supervisor().run()
     assert [] == stand.ends()
-
-
-def test_only_sessions_that_end_on_their_own_without_an_attempt_are_idle(stand: Stand):
-    stand.join("a", "", budget=9)
-
-    def session(number: int, reason: str, attempt: int | None = None) -> None:
-        stand.ledger.append(r.SessionStarted("a", number), UTC)
-        if attempt:
-            stand.ledger.append(r.AttemptOpened("a", attempt, "x", "0" * 64, "", 0), UTC)
-            stand.ledger.append(r.AttemptClosed("a", attempt, "discard", None, None, None, None), UTC)
-        stand.ledger.append(r.SessionEnded("a", number, reason, None, 1.0), UTC)
-
-    expected = []
-    for number, (reason, attempt) in enumerate(
-        [("exited", None), ("paused", None), ("no progress", None), ("exited", 1), ("lost", None), ("exited", None)], 1
-    ):
-        session(number, reason, attempt)
-        expected.append(idle_sessions(stand.ledger.records, "a"))
-    assert [1, 1, 2, 0, 0, 1] == expected

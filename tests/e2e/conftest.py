@@ -33,6 +33,23 @@ def checkout(tmp_path: Path, repository: Path) -> Iterator[Checkout]:
 
 
 @pytest.fixture(scope="session")
+def ready_checkout(
+    repository: Path, served_mirror: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Checkout]:
+    """A checkout with the mirror's data, calibrated: for tests that bring a state folder of their own."""
+    root = tmp_path_factory.mktemp("ready") / "checkout"
+    shutil.copytree(repository, root, ignore=LEFT_OUT)
+    protected.main(["--write", "--home", str(root)])
+    checkout = Checkout(root, source=served_mirror)
+    checkout.run("setup_data.py", "--base-url", served_mirror)
+    checkout.run("evaluate.py", "--calibrate", "--samples", "40")
+    yield checkout
+    for begun in checkout.started:
+        process.end_tree(begun.pid)
+        begun.wait()
+
+
+@pytest.fixture(scope="session")
 def served_mirror(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a mirror of the archive made from the shared real prices."""
     root = tmp_path_factory.mktemp("mirror")

@@ -18,6 +18,8 @@ class Checkout:
     """A copy of the project in which commands are run as a user would."""
 
     root: Path
+    source: str = ""
+    """Where its data are from, if it has any."""
     started: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:

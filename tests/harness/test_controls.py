@@ -8,9 +8,12 @@ import pytest
 
 from autoquant import process
 from autoquant.errors import HarnessFault
-from autoquant.harness import ADAPTERS, KINDS, Competitor, SessionRequest, harness_of
+from autoquant.harness import ADAPTERS, Competitor, SessionRequest, harness_of
 from autoquant.harness.control_program import Workspace, search
+from autoquant.harness.events import Said
 from autoquant.harness.family import SEED_LIKE, draw, parse, render
+from autoquant.harness.machine import Machine
+from autoquant.harness.plain_reader import PlainReader
 from autoquant.harness.searchers import stream
 
 RUN = """\
@@ -50,12 +53,14 @@ def competitor(**changes: object) -> Competitor:
 
 
 def request(workspace: Path) -> SessionRequest:
-    return SessionRequest(workspace, workspace / "prompt.md", workspace / "home", number=2, attempts_used=0)
+    return SessionRequest(workspace, workspace / "prompt.md", "", workspace / "home", number=2, attempts_used=0)
 
 
 @pytest.mark.parametrize("searcher", ["random", "hillclimb"])
 def test_a_control_spends_exactly_its_budget(workspace: Path, searcher: str):
-    plan = harness_of(competitor(model=searcher)).session(competitor(model=searcher), request(workspace))
+    plan = harness_of(competitor(model=searcher)).session(
+        competitor(model=searcher), request(workspace), Machine.here()
+    )
     finished = process.run(plan.argv, cwd=plan.cwd, timeout_seconds=60)
     assert (0, b"") == (finished.returncode, finished.stderr)
     assert 4 == Workspace(workspace).used()
@@ -92,30 +97,65 @@ def test_a_command_fills_its_placeholders_part_by_part(tmp_path: Path):
         model="m; rm -rf {workspace}",
         argv=(sys.executable, "{model}", "--in={workspace}/x", "{session}"),
     )
-    plan = ADAPTERS["command"].session(racer, request(tmp_path / "a b"))
+    plan = ADAPTERS["command"].session(racer, request(tmp_path / "a b"), Machine.here())
     assert (sys.executable, "m; rm -rf {workspace}", f"--in={tmp_path}/a b/x", "2") == plan.argv
     assert tmp_path / "a b" == plan.cwd
 
 
-def test_a_command_that_is_not_there_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch):
+def test_a_command_that_is_not_there_is_said_in_one_line():
     racer = competitor(harness="command", argv=("no-such-agent-cli",))
-    answer = ADAPTERS["command"].check(racer)
+    answer = ADAPTERS["command"].check(racer, Machine.here())
     assert (False, "no-such-agent-cli not found") == (answer.ok, answer.problem)
     with pytest.raises(HarnessFault, match="no-such-agent-cli not found"):
-        ADAPTERS["command"].session(racer, request(Path("/tmp")))
+        ADAPTERS["command"].session(racer, request(Path("/tmp")), Machine.here())
 
 
-def test_a_command_without_its_key_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("AN_API_KEY", raising=False)
-    racer = competitor(harness="command", argv=(sys.executable,), pass_env=("AN_API_KEY",))
-    assert "AN_API_KEY is not set" in ADAPTERS["command"].check(racer).problem
-    monkeypatch.setenv("AN_API_KEY", "x")
-    assert ADAPTERS["command"].check(racer).ok
+def test_a_command_without_its_key_is_said_in_one_line(tmp_path: Path):
+    without, with_key = (Machine(env, tmp_path, False) for env in ({}, {"AN_API_KEY": "x"}))
+    for racer in (
+        competitor(harness="command", argv=(sys.executable,), pass_env=("AN_API_KEY",)),
+        competitor(harness="command", argv=(sys.executable,), api_key_env="AN_API_KEY"),
+    ):
+        assert "AN_API_KEY is not set" in ADAPTERS["command"].check(racer, without).problem
+        assert ADAPTERS["command"].check(racer, with_key).ok
 
 
-@pytest.mark.parametrize("kind", sorted(set(KINDS) - set(ADAPTERS)))
-def test_a_kind_without_an_adapter_is_reported_and_refused(kind: str, tmp_path: Path):
-    racer = competitor(harness=kind)
-    assert kind in harness_of(racer).check(racer).problem
-    with pytest.raises(HarnessFault, match=kind):
-        harness_of(racer).session(racer, request(tmp_path))
+def test_a_command_gets_its_key_its_endpoint_and_its_options(tmp_path: Path):
+    machine = Machine({"AN_API_KEY": "secret"}, tmp_path, False)
+    racer = competitor(
+        harness="command",
+        argv=(sys.executable, "--endpoint={base_url}"),
+        args=("--quick", "{model}"),
+        base_url="http://127.0.0.1:1/v1",
+        api_key_env="AN_API_KEY",
+    )
+    plan = ADAPTERS["command"].session(racer, request(tmp_path), machine)
+    assert (sys.executable, "--endpoint=http://127.0.0.1:1/v1", "--quick", "{model}") == plan.argv
+    assert {"AN_API_KEY": "secret"} == plan.env
+    answer = ADAPTERS["command"].check(racer, machine)
+    assert (True, "API key (AN_API_KEY)") == (answer.ok, answer.login)
+    assert "secret" not in repr(answer)
+    with pytest.raises(HarnessFault, match="AN_API_KEY is not set"):
+        ADAPTERS["command"].session(racer, request(tmp_path), Machine({}, tmp_path, False))
+
+
+def test_a_command_whose_endpoint_would_be_ignored_is_refused(tmp_path: Path):
+    racer = competitor(harness="command", argv=(sys.executable,), base_url="http://127.0.0.1:1/v1")
+    answer = ADAPTERS["command"].check(racer, Machine({}, tmp_path, False))
+    assert (False, "base_url is set, but argv has no {base_url}") == (answer.ok, answer.problem)
+
+
+def test_a_plain_reader_repeats_every_line_and_believes_none():
+    reader = PlainReader()
+    line = '{"error": "429 rate limit", "usage": {"input_tokens": 3}}'
+    assert (Said(line),) == reader.stdout(line) == reader.stderr(line)
+    assert () == reader.stdout("  ") == reader.transcript(line)
+    assert reader.exit(1) is None
+    assert 2_000 == len(reader.stdout("x" * 5_000)[0].text)  # type: ignore[union-attr]
+
+
+def test_a_control_without_its_searcher_is_refused(tmp_path: Path):
+    racer = competitor(model="astrology")
+    assert "astrology" in ADAPTERS["control"].check(racer, Machine.here()).problem
+    with pytest.raises(HarnessFault, match="astrology"):
+        ADAPTERS["control"].session(racer, request(tmp_path), Machine.here())

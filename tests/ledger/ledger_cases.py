@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from autoquant.ledger import records as r
@@ -55,8 +56,8 @@ def closed(attempt: int, status: str = "discard", name: str = "random", score: f
     return r.AttemptClosed(name, attempt, status, score, score, "0a" * 32, "0b" * 32, decision)
 
 
-def whole_race() -> list[r.RecordBody]:
-    """One competitor's race from creation to a closed lockbox, and an extension."""
+def older_race() -> list[r.RecordBody]:
+    """One competitor's race from creation to a closed lockbox, and an extension, as versions before usage wrote it."""
     entries = (r.LockboxEntry("seed", None, 0, "06" * 32), r.LockboxEntry("random", "random", 2, f"{2:064x}"))
     return [
         created(),
@@ -91,6 +92,42 @@ def whole_race() -> list[r.RecordBody]:
         r.CompetitorEnded("late", "done"),
         r.ArenaStopped("all terminal"),
     ]
+
+
+def counted(
+    name: str = "random", session: int = 1, attempt: int | None = 1, tokens: int = 1_000, cost: float | None = 0.25
+) -> r.UsageCounted:
+    priced_by = "" if cost is None else "2026-11-30"
+    return r.UsageCounted(name, session, attempt, 2, tokens, tokens // 2, 90, 40, cost, priced_by, "paper-1")
+
+
+def whole_race() -> list[r.RecordBody]:
+    """The same race with everything that today's records can say."""
+    bodies: list[r.RecordBody] = []
+    for body in older_race():
+        if isinstance(body, r.SessionEnded):
+            correction = r.UsageCounted("random", 1, None, 0, 0, 0, 0, 0, -0.125, "cli")
+            bodies += [counted(attempt=None, tokens=300), correction]
+        bodies.append(_as_today(body))
+        if body == closed(1):
+            bodies += [counted(), counted(attempt=2, tokens=500)]
+        if isinstance(body, r.SessionEnded):
+            bodies.append(r.BackedOff("random", 60.0, "rate limit"))
+    return bodies
+
+
+def _as_today(body: r.RecordBody) -> r.RecordBody:
+    match body:
+        case r.CompetitorJoined(competitor="random"):
+            settings = ("no web search",)
+            return replace(body, group="rand", endpoint="http://127.0.0.1:9", args=("--a", "b c"), settings=settings)
+        case r.SessionStarted():
+            return replace(body, version="paper 1.0", resumes="c-0")
+        case r.SessionEnded():
+            times = {"judging_seconds": 4.5, "lost_seconds": 2.0}
+            return replace(body, outcome="rate limit", conversation="c-1", detail="429 twice", **times)
+        case _:
+            return body
 
 
 def write(path: Path, bodies: list[r.RecordBody]) -> Ledger:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from ledger_cases import UTC, closed, created, joined, opened, whole_race, write
+from ledger_cases import UTC, closed, counted, created, joined, older_race, opened, whole_race, write
 
 from autoquant import codec
 from autoquant.errors import InfrastructureFault, LedgerError
@@ -57,8 +57,32 @@ def test_a_line_is_canonical_json_with_the_documented_keys(path: Path) -> None:
     assert line == json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def test_a_ledger_of_schema_version_1_stays_readable_and_writable(path: Path) -> None:
-    golden = Path(__file__).parent / "golden" / "ledger-1.jsonl"
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def test_a_ledger_from_before_usage_stays_readable_with_the_defaults_for_what_it_does_not_say(path: Path) -> None:
+    golden = GOLDEN / "ledger-1.jsonl"
+    bodies = [record.body for record in read_records(golden)]
+    assert older_race() == bodies
+    assert b"settings" not in golden.read_bytes()
+    (join,) = (body for body in bodies if body == joined())
+    assert ("", "", (), ()) == (join.group, join.endpoint, join.args, join.settings)  # type: ignore[union-attr]
+
+
+def test_a_ledger_from_before_usage_goes_on_with_todays_records_byte_for_byte(path: Path) -> None:
+    old = (GOLDEN / "ledger-1.jsonl").read_bytes()
+    path.write_bytes(old)
+    ledger = Ledger.open(path)
+    assert ledger.notices == ()
+    ledger.append(counted(), UTC)
+    ledger.append(r.BackedOff("random", 60.0, "rate limit"), UTC)
+    assert path.read_bytes().startswith(old)
+    view = Ledger.open(path).view.competitors["random"]
+    assert (1_000, 60.0) == (view.usage.input, view.infrastructure_seconds)
+
+
+def test_a_ledger_with_todays_records_stays_readable_and_writable(path: Path) -> None:
+    golden = GOLDEN / "ledger-1-usage.jsonl"
     assert whole_race() == [record.body for record in read_records(golden)]
     write(path, whole_race())
     assert golden.read_bytes() == path.read_bytes()

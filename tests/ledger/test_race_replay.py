@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ledger_cases import UTC, closed, created, joined, opened, whole_race
+from ledger_cases import UTC, closed, counted, created, joined, older_race, opened, whole_race
 
 from autoquant.errors import LedgerError
 from autoquant.ledger import records as r
@@ -46,6 +46,48 @@ def test_a_whole_race_adds_up() -> None:
     assert ("all terminal", 1, 1) == (view.stopped, len(view.incidents), len(view.starts))
 
 
+def test_usage_adds_up_per_race_attempt_and_session() -> None:
+    random = told(whole_race()).competitors["random"]
+    assert ("rand", "http://127.0.0.1:9", ("--a", "b c"), ("no web search",)) == (
+        random.joined.group, random.joined.endpoint, random.joined.args, random.joined.settings,
+    )  # fmt: skip
+    assert (6, 1_800, 900, 270, 120, 2_070) == (
+        random.usage.requests, random.usage.input, random.usage.cached, random.usage.output, random.usage.reasoning,
+        random.usage.tokens,
+    )  # fmt: skip
+    assert 0.625 == random.usage.cost_usd  # 3 × 0.25, corrected by −0.125
+    assert [1_000, 500, 0] == [random.usage_of_attempt(number).input for number in (1, 2, 3)]
+    assert (1_800, 0) == (random.usage_of_session(1).input, random.usage_of_session(2).input)
+    assert None is random.usage_of_attempt(3).cost_usd
+
+
+def test_a_session_tells_its_version_its_conversation_and_its_end() -> None:
+    (session,) = told(whole_race()).competitors["random"].sessions
+    assert ("paper 1.0", "c-0", "rate limit", "c-1", "429 twice") == (
+        session.version, session.resumes, session.outcome, session.conversation, session.detail,
+    )  # fmt: skip
+
+
+def test_time_is_the_agents_without_judging_and_without_what_infrastructure_took() -> None:
+    random = told(whole_race()).competitors["random"]
+    assert 12.5 - 4.5 - 2.0 == random.agent_seconds
+    assert 2.0 + 60.0 == random.infrastructure_seconds
+
+
+def test_an_unknown_cost_is_none_and_no_usage_is_no_cost() -> None:
+    start = [*START, r.SessionStarted("random", 1)]
+    assert None is told(start).competitors["random"].usage.cost_usd
+    unknown = told([*start, counted(cost=None)]).competitors["random"]
+    assert (1_000, None) == (unknown.usage.input, unknown.usage.cost_usd)
+    assert None is told([*start, counted(), counted(cost=None)]).competitors["random"].usage.cost_usd
+
+
+def test_a_race_from_before_usage_has_none() -> None:
+    random = told(older_race()).competitors["random"]
+    assert ((), (), 0, None) == (random.spent, random.waits, random.usage.tokens, random.usage.cost_usd)
+    assert (12.5, 0.0, "") == (random.agent_seconds, random.infrastructure_seconds, random.sessions[0].outcome)
+
+
 def test_an_open_attempt_is_charged_and_has_no_verdict() -> None:
     racer = told([*START, opened(1), r.EvaluationStarted("random", 1, 1)]).competitors["random"]
     assert racer.open_attempt is not None
@@ -69,6 +111,13 @@ def test_evidence_about_a_competitor_that_ended_is_still_taken() -> None:
         [*OVER, r.ViolationFound("random", None, "run.py", "", ""), r.FaultSeen("random", None, "Disk", "full")]
     )
     assert (1, 1) == (len(view.competitors["random"].violations), len(view.competitors["random"].faults))
+
+
+def test_usage_and_waits_of_a_competitor_that_ended_are_still_taken() -> None:
+    wait = r.BackedOff("random", 3.0, "rate limit")
+    view = told([*START, r.SessionStarted("random", 1), r.CompetitorEnded("random", "done"), counted(), wait])
+    racer = view.competitors["random"]
+    assert (1_000, (wait,)) == (racer.usage.input, racer.waits)
 
 
 def test_a_session_may_end_after_its_competitor_did() -> None:
@@ -115,6 +164,10 @@ def test_a_session_may_end_after_its_competitor_did() -> None:
         (START, r.SessionStarted("random", 2), "session 2 where 1 is next"),
         (START, r.SessionEnded("random", 1, "exit", 0, 1.0), "session 1 was never started"),
         (START, r.FaultSeen("nobody", None, "x", "y"), "'nobody' never joined"),
+        (START, counted("nobody"), "'nobody' never joined"),
+        (START, counted(), "session 1 was never started"),
+        ([*START, r.SessionStarted("random", 1)], counted(session=0), "session 0 was never started"),
+        (START, r.BackedOff("nobody", 1.0, "x"), "'nobody' never joined"),
         (START, r.LockboxReserved((ENTRY,)), "reserved while random may go on"),
         (OVER, r.LockboxReserved(()), "empty or names an entry twice"),
         (OVER, r.LockboxReserved((ENTRY, ENTRY)), "empty or names an entry twice"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -108,12 +109,12 @@ class RaceCase:
         return files.sha256_bytes(data)
 
     def join(self, name: str, harness: str = "command", *, colour: str = "#1D9BF0", budget: int = 50,
-             extension: bool = False, model: str | None = "gpt-5.6-sol") -> None:  # fmt: skip
+             extension: bool = False, model: str | None = "gpt-5.6-sol", **more: Any) -> None:  # fmt: skip
         """A competitor joins."""
         self._counts[name] = 0
         self._working[name] = 0
         self._folds[name, 0] = SEED_FOLDS
-        self.add(r.CompetitorJoined(name, harness, model, "high", colour, budget, extension=extension))
+        self.add(r.CompetitorJoined(name, harness, model, "high", colour, budget, extension=extension, **more))
 
     def attempt(
         self,
@@ -148,6 +149,26 @@ class RaceCase:
             self._working[name] = number
         if status in ("keep", "search", "archive"):
             self.add(r.AttemptCommitted(name, number, f"{number:040x}"))
+
+    def session(
+        self, name: str, outcome: str = "early stop", *, seconds: float = 3_600.0, judging: float = 600.0,
+        lost: float = 0.0, version: str = "codex 0.171.0", resumes: str | None = None,
+    ) -> int:  # fmt: skip
+        """A whole session; its number."""
+        number = 1 + len(self.ledger.view.competitors[name].sessions)
+        self.add(r.SessionStarted(name, number, version, resumes))
+        end = r.SessionEnded(name, number, "exited", 0, seconds, outcome, judging_seconds=judging, lost_seconds=lost)
+        self.add(end)
+        return number
+
+    def spend(
+        self, name: str, attempt: int | None, read: int, written: int, cost: float | None, *,
+        priced_by: str = "2026-11-30", session: int = 1,
+    ) -> None:  # fmt: skip
+        """Tokens of a session that has started, put down to an attempt."""
+        cached, reasoning = read * 8 // 10, written // 2
+        by = "" if cost is None else priced_by
+        self.add(r.UsageCounted(name, session, attempt, 3, read, cached, written, reasoning, cost, by, "paper-1"))
 
     def end(self, *names: str, reason: str = "done") -> None:
         """Competitors end."""

@@ -139,7 +139,16 @@ def test_bytes_depend_on_the_race_alone(full_state: Path, tmp_path: Path):
 def test_a_finished_race_shows_its_sections_in_order(full_state: Path):
     text = parsed(drawn(full_state)).text
     places = [
-        text.index(words) for words in ("1 Standings", "2 The race", "3 Sealed year", "4 Every attempt", "Provenance")
+        text.index(words)
+        for words in (
+            "1 Standings",
+            "2 The race",
+            "3 Sealed year",
+            "4 Every attempt",
+            "5 What it took",
+            "How they were set",
+            "Provenance",
+        )
     ]
     assert sorted(places) == places
     for words in (
@@ -183,13 +192,21 @@ def told_by(words: str, state: Path) -> str:
     """A page with `words` in every place that somebody else can write."""
     case = RaceCase(state, name="safe", source=f"http://x/{words}")
     case.join("a", words, model=words, colour="#fff;}</style>")
+    joined = r.CompetitorJoined(
+        "b", "command", words, words, "#112233", 5, group=words, endpoint=f"http://{words}", args=(words, words),
+        settings=(words,),
+    )  # fmt: skip
+    case.add(joined)
+    case.session("a", words, version=words, resumes=words)
+    case.session("b", words, version=words)
+    case.spend("a", 1, 1_000, 10, 0.5, priced_by=words)
     case.attempt("a", "keep", shifted(SEED_FOLDS, 0.9), description=words)
     case.attempt("a", "crash", fault=Fault(words, 3), description=words)
     case.attempt("a", "gate", SEED_FOLDS, failed=GateResult(words, False, 1.0, 2.0), description=words)
     case.add(r.FaultSeen("a", None, words, words))
     case.add(r.ViolationFound("a", None, words, "", "aa"))
     case.add(r.IncidentSeen(words))
-    case.end("a", reason=words)
+    case.end("a", "b", reason=words)
     case.open_lockbox({"seed": (None, 0, words, 0.001), "a": ("a", 1, "confirmed", 0.001)}, days=20)
     return drawn(state)
 

@@ -1,0 +1,48 @@
+"""How a CLI is logged in: an API key in a variable, or the user's own login file, linked into the private home.
+
+Never a copy: a subscription's refresh token works once, and a copy per racer would log the others out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autoquant.harness.machine import Machine
+
+
+@dataclass(frozen=True)
+class Credential:
+    """One way to be logged in that was found."""
+
+    login: str
+    """For people, without a secret: `API key (OPENAI_API_KEY)`, `login of the user (~/.codex/auth.json)`."""
+    account: str
+    """Equal for racers that the provider counts together; a digest where a secret tells them apart."""
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    links: Mapping[str, Path] = field(default_factory=dict)
+    """Path below the private HOME, the user's file."""
+
+
+def from_key(machine: Machine, harness: str, names: Sequence[str], target: str | None = None) -> Credential | None:
+    """The first variable of `names` that is set, handed on under `target` or its own name.
+
+    >>> machine = Machine({"OPENAI_API_KEY": "sk-1"}, Path("/"), False)
+    >>> from_key(machine, "codex", ("CODEX_API_KEY", "OPENAI_API_KEY")).login
+    'API key (OPENAI_API_KEY)'
+    """
+    for name in names:
+        if value := machine.env.get(name, ""):
+            digest = hashlib.sha256(value.encode()).hexdigest()[:8]
+            return Credential(f"API key ({name})", f"{name}/{digest}", {target or name: value})
+    return None
+
+
+def from_file(machine: Machine, harness: str, below_home: str, target: str) -> Credential | None:
+    """The user's login file `~/below_home`, to be linked to `target` below the private home; None if not there."""
+    path = machine.home / below_home
+    if not path.is_file():
+        return None
+    return Credential(f"login of the user (~/{below_home})", f"{harness}/login", links={target: path})

@@ -1,0 +1,60 @@
+"""The computer as an adapter may see it: programs, variables, the user's files. Passed in: a test makes its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autoquant import process
+
+ANSWER_SECONDS = 30.0
+"""For `--version` and the like; Gemini needs 3 s on a calm machine."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a short program said."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Environment, home folder and programs of the user who runs the arena."""
+
+    env: Mapping[str, str]
+    home: Path
+    is_root: bool
+    _answers: dict[tuple[str, ...], Answer | None] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def here(cls) -> Machine:
+        """The computer we run on."""
+        return cls(dict(os.environ), Path.home(), os.geteuid() == 0)
+
+    def find(self, program: str) -> str | None:
+        """Absolute path of a program: on PATH, or as a path of its own. None when there is none."""
+        if os.sep in program:
+            path = Path(program).expanduser().absolute()
+            return str(path) if path.is_file() and os.access(path, os.X_OK) else None
+        found = shutil.which(program, path=self.env.get("PATH", os.defpath))
+        return None if found is None else str(Path(found).absolute())
+
+    def ask(self, argv: tuple[str, ...], env: Mapping[str, str] | None = None) -> Answer | None:
+        """Run a short program and keep its answer; None when it cannot be started or does not end in time."""
+        key = (*argv, "\0", *(f"{name}={value}" for name, value in sorted((env or {}).items())))
+        if key not in self._answers:
+            try:
+                done = process.run(argv, cwd=Path("/"), env={**self.env, **(env or {})}, timeout_seconds=ANSWER_SECONDS)
+            except (OSError, TimeoutError):
+                self._answers[key] = None
+            else:
+                self._answers[key] = Answer(
+                    done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+                )
+        return self._answers[key]

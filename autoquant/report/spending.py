@@ -1,0 +1,61 @@
+"""What a competitor's search took, and how its program was set: from the record's view to the page's model."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from autoquant.ledger.records import UsageCounted
+from autoquant.ledger.views import CompetitorView, UsageTotal
+from autoquant.report.model import Setup, Work
+from autoquant.report.text import clean
+
+VERSIONS = 8
+"""So many versions and options of a program are listed."""
+
+
+def work_of(view: CompetitorView) -> Work:
+    """Tokens, cost, sessions and time of a competitor."""
+    usage = view.usage if view.spent else None
+    keeps = sum(attempt.status == "keep" for attempt in view.attempts)
+    ended = [session for session in view.sessions if session.reason is not None]
+    return Work(
+        usage=usage,
+        priced_by=tuple(sorted({clean(part.priced_by, 20) for part in view.spent if part.priced_by})),
+        cost_per_keep=usage.cost_usd / keeps if usage and usage.cost_usd is not None and keeps else None,
+        sessions=len(view.sessions),
+        resumed=sum(session.resumes is not None for session in view.sessions),
+        endings=tuple(Counter(clean(s.outcome or s.reason or "", 40) for s in ended).most_common()),
+        agent_seconds=view.agent_seconds if ended else None,
+        infrastructure_seconds=view.infrastructure_seconds if ended or view.waits else None,
+    )
+
+
+def attempt_amounts(view: CompetitorView) -> dict[int, tuple[int, float | None]]:
+    """Tokens and cost by the attempt they led to; an attempt that nothing was put down to is not in it.
+
+    A later and better figure for the whole (the program's own, behind the table's) is recorded as a correction, which
+    belongs to no single attempt: where there was one, attempts have tokens and no cost.
+    """
+    one_yardstick = len({part.priced_by for part in view.spent}) == 1
+    corrected = any(part.cost_usd is None or part.cost_usd < 0 for part in view.spent)
+    parts: dict[int, list[UsageCounted]] = {}
+    for part in view.spent:
+        if part.attempt is not None:
+            parts.setdefault(part.attempt, []).append(part)
+    totals = {attempt: UsageTotal.of(some) for attempt, some in parts.items()}
+    priced = one_yardstick and not corrected
+    return {attempt: (total.tokens, total.cost_usd if priced else None) for attempt, total in totals.items()}
+
+
+def setup_of(view: CompetitorView) -> Setup:
+    """How the competitor's program was set. A user and password in an endpoint stay out of the page."""
+    joined = view.joined
+    versions = dict.fromkeys(clean(session.version, 80) for session in view.sessions if session.version)
+    return Setup(
+        replicate_of=clean(joined.group, 80),
+        versions=tuple(versions)[:VERSIONS],
+        endpoint=re.sub(r"//[^/@]*@", "//", clean(joined.endpoint, 200)),
+        args=tuple(clean(arg, 120) for arg in joined.args[:VERSIONS]),
+        settings=tuple(clean(setting, 120) for setting in joined.settings),
+    )

@@ -1,0 +1,148 @@
+"""Every CLI that installs, for real, against the scripted model server: to the budget, with a resume in the middle."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from cli_world import Asked, ModelServer, clis_folder, model_server, require_cli
+from e2e_checkout import Checkout
+
+from autoquant import process
+
+KEY = "AUTOQUANT_TEST_KEY"
+BUDGET = 3
+EDIT = "echo \"import os  # $(date +%s%N)\" >> strategy.py; python run.py -m 'one more line'"
+"""An experiment that costs no evaluation: the import is not allowed."""
+SLOW = "if [ ! -e scratch/slept ]; then touch scratch/slept; python3 -c 'import time; time.sleep(60)'; fi; " + EDIT
+"""The first time it waits to be killed; asked again it is an experiment like the others."""
+
+
+@dataclass(frozen=True)
+class Driven:
+    """How one CLI is entered in the roster, and where its effort shows on the wire."""
+
+    kind: str
+    model: str
+    path: str = ""
+    """Of the base URL."""
+
+    def entry(self, url: str) -> str:
+        facts = {
+            "name": f"{self.kind}-test",
+            "harness": self.kind,
+            "model": self.model,
+            "effort": "high",
+            "colour": "#112233",
+            "base_url": url + self.path,
+            "api_key_env": KEY,
+        }
+        return "[[competitor]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in facts.items())
+
+    def effort(self, asked: Asked) -> str | None:
+        body = asked.body
+        match self.kind:
+            case "claude":
+                return (body.get("output_config") or {}).get("effort")
+            case "gemini":
+                config = (body.get("generationConfig") or {}).get("thinkingConfig") or {}
+                return str(config.get("thinkingLevel")).lower()
+            case "opencode":
+                return body.get("reasoning_effort")
+            case _:
+                return (body.get("reasoning") or {}).get("effort")
+
+
+DRIVEN = [
+    Driven("codex", "gpt-5.6-luna", "/v1"),
+    Driven("grok", "grok-4.5", "/v1"),
+    Driven("claude", "claude-opus-4-5"),
+    Driven("gemini", "gemini-3.6-flash"),
+    Driven("opencode", "fake-model", "/v1"),
+]
+
+
+@pytest.fixture(scope="module")
+def ready(ready_checkout: Checkout) -> Iterator[Checkout]:
+    """Set up and calibrated; each test has a state folder of its own."""
+    path = os.environ["PATH"]
+    os.environ[KEY] = "none"
+    os.environ["PATH"] = f"{clis_folder() / 'bin'}{os.pathsep}{path}"
+    yield ready_checkout
+    os.environ["PATH"] = path
+    del os.environ[KEY]
+
+
+def wait_until(condition: Any, seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.2)
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+@pytest.mark.xdist_group("clis")
+@pytest.mark.parametrize("driven", DRIVEN, ids=lambda d: d.kind)
+def test_a_cli_races_to_its_budget_over_a_pause(driven: Driven, ready: Checkout, shared: Path, tmp_path: Path) -> None:
+    require_cli(driven.kind)
+    commands = [EDIT, SLOW, *[EDIT] * 6]
+    with model_server(shared, tmp_path / "models", commands, model=driven.model) as server:
+        roster, state = tmp_path / "competitors.toml", tmp_path / "state"
+        roster.write_text(driven.entry(server.url))
+        common = ["--state-dir", str(state)]
+        start = [
+            "arena.py", "start", "--competitors", "all", "--roster", str(roster), "--race", "cli",
+            "--max-experiments", str(BUDGET), "--allow-source", ready.source, *common,
+        ]  # fmt: skip
+        assert "found" not in ready.run("arena.py", "doctor", "--roster", str(roster), *common)
+        arena = ready.start(*start)
+        worktree = state / "races" / "cli" / "worktrees" / f"{driven.kind}-test"
+        wait_until((worktree / "scratch" / "slept").exists)
+        ready.run("arena.py", "stop", "--race", "cli", *common)
+        assert 0 == arena.wait()
+        paused = ready.answer("arena.py", "status", *common)["competitors"][0]
+        assert (1, "racing") == (paused["attempts"], paused["state"])
+        assert [] == marked(f"cli/{driven.kind}-test/")
+
+        ready.run(*start)
+        status = ready.answer("arena.py", "status", *common)["competitors"][0]
+        assert (BUDGET, "done", 0) == (status["attempts"], status["state"], status["faults"])
+        assert [] == marked(f"cli/{driven.kind}-test/")
+        check_the_record(state, driven, server, status)
+
+
+def check_the_record(state: Path, driven: Driven, server: ModelServer, status: dict[str, Any]) -> None:
+    """The second session goes on with the first one's conversation; effort and usage are those on the wire."""
+    lines = (state / "races" / "cli" / "ledger.jsonl").read_text().splitlines()
+    bodies = [(entry["kind"], entry["body"]) for entry in map(json.loads, lines)]
+    ends = [body for kind, body in bodies if kind == "session_ended"]
+    starts = [body for kind, body in bodies if kind == "session_started"]
+    assert ["ended by us", "done"] == [end["outcome"] for end in ends]
+    assert ends[0]["conversation"]
+    assert [None, ends[0]["conversation"]] == [begun["resumes"] for begun in starts]
+    asked = [one for one in server.asked() if one.answered]
+    assert {"high"} == {driven.effort(one) for one in asked if one.has_tools}
+    usage = status["usage"]
+    counted = [one for one in asked if one.has_tools]
+    assert len(counted) == usage["requests"]
+    assert sum(one.input_tokens for one in counted) == usage["input"]
+    assert (400 * len(counted), 40 * len(counted)) == (usage["cached"], usage["output"])
+
+
+def marked(start: str) -> list[int]:
+    """Processes that carry the run mark of a competitor."""
+    found = []
+    for one in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if one.environ().get(process.RUN_MARK, "").startswith(start):
+                found.append(one.pid)
+    return found
