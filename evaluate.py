@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.samples and not options.calibrate:
         parser.error("--samples goes with --calibrate")
 
-    from autoquant.arena.standalone import undecided
+    from autoquant.arena.client.standalone import undecided
     from autoquant.oracle import command
 
     data = options.data_dir

@@ -28,7 +28,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.lineage and options.message:
         parser.error("--from judges nothing, so -m does not go with it: restore, edit, then run.py -m TEXT")
 
-    from autoquant.arena.submit import answer_text, run_experiment
+    from autoquant.arena.client.submit import answer_text, run_experiment
 
     answers = run_experiment(
         cli.HOME, description=options.message, lineage=options.lineage, data_root=options.data_dir, say=cli.note

@@ -29,10 +29,10 @@ from pathlib import Path
 from autoquant import files, process
 from autoquant.arena import race
 from autoquant.arena.launch import holder_words, judge_of
-from autoquant.arena.mailbox import ClientMailbox, Request, RequestKind, new_id
-from autoquant.arena.referee import RaceFacts, Referee
-from autoquant.arena.standing import stored_strategy
-from autoquant.arena.supervisor import Pace
+from autoquant.arena.referee.mailbox import ClientMailbox, Request, RequestKind, new_id
+from autoquant.arena.referee.referee import RaceFacts, Referee
+from autoquant.arena.referee.standing import stored_strategy
+from autoquant.arena.sessions.supervisor import Pace
 from autoquant.clock import SystemClock
 from autoquant.errors import AutoQuantError
 from autoquant.harness import Competitor

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from autoquant.arena.names import NAME_RULE, valid_name
-from autoquant.arena.status import read_view
+from autoquant.arena.roster.names import NAME_RULE, valid_name
+from autoquant.arena.show.status import read_view
 from autoquant.errors import UserError
 from autoquant.harness import Competitor
 from autoquant.ledger.layout import RaceLayout

@@ -21,7 +21,7 @@ from autoquant import cli
 from autoquant.protocol import PROTOCOL
 
 if TYPE_CHECKING:
-    from autoquant.arena.voice import Voice
+    from autoquant.arena.show.voice import Voice
 
 Options = argparse.Namespace
 Action = Callable[[Options], int]
@@ -158,7 +158,7 @@ def _race(target: argparse.ArgumentParser, text: str) -> None:
 
 def _doctor(options: Options) -> int:
     from autoquant.arena.doctor import diagnose, show
-    from autoquant.arena.roster import choose, load_roster
+    from autoquant.arena.roster.load import choose, load_roster
     from autoquant.harness.machine import Machine
 
     if options.skip_harnesses and options.competitors:
@@ -182,8 +182,8 @@ def _doctor(options: Options) -> int:
 
 def _start(options: Options) -> int:
     from autoquant.arena.launch import StartOptions, start
-    from autoquant.arena.status import status_of
-    from autoquant.arena.table import plain_table
+    from autoquant.arena.show.status import status_of
+    from autoquant.arena.show.table import plain_table
 
     finish = start(
         StartOptions(
@@ -212,7 +212,7 @@ def _start(options: Options) -> int:
 
 
 def _stop(options: Options) -> int:
-    from autoquant.arena.status import race_status
+    from autoquant.arena.show.status import race_status
     from autoquant.arena.stop import stop
 
     layout = stop(options.state_dir, options.race)
@@ -223,8 +223,8 @@ def _stop(options: Options) -> int:
 
 
 def _status(options: Options) -> int:
-    from autoquant.arena.status import find_race, race_status
-    from autoquant.arena.table import plain_table
+    from autoquant.arena.show.status import find_race, race_status
+    from autoquant.arena.show.table import plain_table
     from autoquant.arena.watch import watch
 
     layout = find_race(options.state_dir, options.race)
@@ -240,8 +240,8 @@ def _status(options: Options) -> int:
 
 
 def _logs(options: Options) -> int:
-    from autoquant.arena.logs import show_logs
-    from autoquant.arena.status import find_race
+    from autoquant.arena.sessions.logs import show_logs
+    from autoquant.arena.show.status import find_race
 
     def say(line: str) -> None:
         print(cli.printable(line), flush=True)
@@ -253,7 +253,7 @@ def _logs(options: Options) -> int:
 
 def _lockbox(options: Options) -> int:
     from autoquant.arena.opening import LockboxOptions, open_lockbox_of
-    from autoquant.arena.status import find_race, race_status
+    from autoquant.arena.show.status import find_race, race_status
 
     layout = find_race(options.state_dir, options.race)
     text = open_lockbox_of(
@@ -277,7 +277,7 @@ def _lockbox(options: Options) -> int:
 
 
 def _report(options: Options) -> int:
-    from autoquant.arena.status import find_race
+    from autoquant.arena.show.status import find_race
     from autoquant.report import render_report, report_facts
 
     layout = find_race(options.state_dir, options.race)
@@ -300,7 +300,7 @@ def _demo(options: Options) -> int:
 
 
 def _voice() -> Voice:
-    from autoquant.arena.voice import Voice
+    from autoquant.arena.show.voice import Voice
 
     return Voice(cli.note, cli.progress, live=sys.stderr.isatty())
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from autoquant.arena.launch import Finish, StartOptions, start
 from autoquant.arena.opening import LockboxOptions, open_lockbox_of
 from autoquant.arena.race import read_seed
-from autoquant.arena.status import read_view
-from autoquant.arena.voice import Voice
+from autoquant.arena.show.status import read_view
+from autoquant.arena.show.voice import Voice
 from autoquant.clock import Clock, SystemClock
 from autoquant.errors import UserError
 from autoquant.ledger.layout import RaceLayout

@@ -9,8 +9,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from autoquant.arena import protected
-from autoquant.arena.confinement import pid_namespace
 from autoquant.arena.race import CALIBRATE, CALIBRATION, ISOLATION, calibration_problem, read_noise_floor, read_seed
+from autoquant.arena.sessions.confinement import pid_namespace
 from autoquant.errors import AutoQuantError, DataError
 from autoquant.harness import Availability, Competitor, harness_of
 from autoquant.harness.machine import Machine

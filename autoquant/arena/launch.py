@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING
 
 from autoquant import files, process
 from autoquant.arena import race
-from autoquant.arena.accounts import Accounts
-from autoquant.arena.budgets import race_budget, require_budgets, unequal_budgets, with_budget
 from autoquant.arena.choice import Choice, choose_race
-from autoquant.arena.confinement import pid_namespace
-from autoquant.arena.display import display
-from autoquant.arena.logs import latest_line
-from autoquant.arena.referee import RaceFacts, Referee
-from autoquant.arena.roster import choose, load_roster
-from autoquant.arena.session import run_mark
-from autoquant.arena.standing import stored_strategy
-from autoquant.arena.status import status_of
-from autoquant.arena.supervisor import Pace, Supervisor
-from autoquant.arena.time_left import TimeLeft
-from autoquant.arena.voice import Voice
+from autoquant.arena.referee.referee import RaceFacts, Referee
+from autoquant.arena.referee.standing import stored_strategy
+from autoquant.arena.roster.budgets import race_budget, require_budgets, unequal_budgets, with_budget
+from autoquant.arena.roster.load import choose, load_roster
+from autoquant.arena.sessions.accounts import Accounts
+from autoquant.arena.sessions.confinement import pid_namespace
+from autoquant.arena.sessions.logs import latest_line
+from autoquant.arena.sessions.session import run_mark
+from autoquant.arena.sessions.supervisor import Pace, Supervisor
+from autoquant.arena.sessions.time_left import TimeLeft
+from autoquant.arena.show.display import display
+from autoquant.arena.show.status import status_of
+from autoquant.arena.show.voice import Voice
 from autoquant.clock import Clock, SystemClock, utc_iso
 from autoquant.errors import DataError, UserError
 from autoquant.harness import Availability, Competitor, harness_of

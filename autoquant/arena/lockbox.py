@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from autoquant import codec, files
 from autoquant.arena.race import SEED
-from autoquant.arena.standing import stored_strategy
+from autoquant.arena.referee.standing import stored_strategy
 from autoquant.clock import Clock, utc_iso
 from autoquant.errors import LedgerError, UserError
 from autoquant.ledger import records as r

@@ -10,9 +10,9 @@ from autoquant import files
 from autoquant.arena import race
 from autoquant.arena.launch import holder_words
 from autoquant.arena.lockbox import Opening, open_once, require_openable, warning
-from autoquant.arena.status import find_race, status_of
-from autoquant.arena.table import lockbox_lines
-from autoquant.arena.voice import Voice
+from autoquant.arena.show.status import find_race, status_of
+from autoquant.arena.show.table import lockbox_lines
+from autoquant.arena.show.voice import Voice
 from autoquant.clock import Clock, SystemClock
 from autoquant.errors import UserError
 from autoquant.ledger.layout import RaceLayout

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from autoquant import codec, files
 from autoquant.arena import protected
-from autoquant.arena.climb import climbs
+from autoquant.arena.show.climb import climbs
 from autoquant.clock import Clock, utc_iso
 from autoquant.errors import DataError, LedgerError, UserError
 from autoquant.harness import Competitor, harness_of

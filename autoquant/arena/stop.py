@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from autoquant import files
-from autoquant.arena.status import find_race, holder
+from autoquant.arena.show.status import find_race, holder
 from autoquant.clock import Clock, SystemClock
 from autoquant.errors import InfrastructureFault, UserError
 from autoquant.ledger.layout import RaceLayout

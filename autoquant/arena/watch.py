@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from autoquant import codec
-from autoquant.arena.display import display
-from autoquant.arena.logs import latest_line
-from autoquant.arena.status import holder, race_view, status_of
-from autoquant.arena.voice import Voice
+from autoquant.arena.sessions.logs import latest_line
+from autoquant.arena.show.display import display
+from autoquant.arena.show.status import holder, race_view, status_of
+from autoquant.arena.show.voice import Voice
 from autoquant.clock import Clock, SystemClock
 from autoquant.ledger.layout import RaceLayout
 

@@ -16,9 +16,9 @@ from referee_world import PaperJudge, make_home
 from autoquant import codec, files
 from autoquant.arena import launch
 from autoquant.arena.launch import Finish, StartOptions, start
-from autoquant.arena.status import read_view
-from autoquant.arena.supervisor import Pace
-from autoquant.arena.voice import Voice
+from autoquant.arena.sessions.supervisor import Pace
+from autoquant.arena.show.status import read_view
+from autoquant.arena.show.voice import Voice
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.views import RaceView
 from autoquant.market import save_panel, synthetic_panel

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from referee_world import World, make_data, make_home
 
-from autoquant.arena.referee import Referee
+from autoquant.arena.referee.referee import Referee
 
 
 @pytest.fixture(scope="session")

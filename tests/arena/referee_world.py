@@ -18,9 +18,9 @@ import numpy as np
 
 from autoquant import codec, files
 from autoquant.arena import protected
-from autoquant.arena.mailbox import ClientMailbox, Reply, Request, RequestKind, new_id
-from autoquant.arena.referee import RaceFacts, Referee
-from autoquant.arena.standing import SEED
+from autoquant.arena.referee.mailbox import ClientMailbox, Reply, Request, RequestKind, new_id
+from autoquant.arena.referee.referee import RaceFacts, Referee
+from autoquant.arena.referee.standing import SEED
 from autoquant.clock import day_ms
 from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout

@@ -9,8 +9,8 @@ from referee_world import make_home
 
 from autoquant.arena.demo import demo
 from autoquant.arena.opening import LockboxOptions, open_lockbox_of
-from autoquant.arena.status import read_view
-from autoquant.arena.voice import Voice
+from autoquant.arena.show.status import read_view
+from autoquant.arena.show.voice import Voice
 from autoquant.errors import UserError
 from autoquant.ledger.layout import RaceLayout
 from autoquant.report import render_report

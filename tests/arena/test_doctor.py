@@ -9,9 +9,9 @@ from race_world import RaceWorld, change_manifest, make_world
 
 from autoquant import codec
 from autoquant.arena import doctor
-from autoquant.arena.confinement import Confinement
 from autoquant.arena.doctor import Check, Diagnosis, Health, diagnose, show
-from autoquant.arena.roster import load_roster
+from autoquant.arena.roster.load import load_roster
+from autoquant.arena.sessions.confinement import Confinement
 from autoquant.harness import ADAPTERS, Availability, Competitor
 from autoquant.harness.machine import Machine
 

@@ -14,7 +14,7 @@ from referee_world import SEED_TEXT, World, evaluate, submit, text
 from autoquant import codec, files
 from autoquant.arena import opening
 from autoquant.arena.lockbox import Opening, open_once, require_openable, scored, sealed_set, warning
-from autoquant.arena.voice import Voice
+from autoquant.arena.show.voice import Voice
 from autoquant.clock import SystemClock
 from autoquant.errors import DataError, InfrastructureFault, UserError
 from autoquant.ledger import records as r

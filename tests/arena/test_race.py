@@ -15,10 +15,10 @@ from race_world import SOURCE, RaceWorld, change_manifest, make_market, make_wor
 from autoquant import files, process
 from autoquant.arena import protected, race
 from autoquant.arena.choice import choose_race
-from autoquant.arena.roster import load_roster
-from autoquant.arena.session import run_mark
-from autoquant.arena.status import find_race, holder, status_of
-from autoquant.arena.table import plain_table
+from autoquant.arena.roster.load import load_roster
+from autoquant.arena.sessions.session import run_mark
+from autoquant.arena.show.status import find_race, holder, status_of
+from autoquant.arena.show.table import plain_table
 from autoquant.errors import AutoQuantError, DataError, LedgerError, UserError, Violation
 from autoquant.harness import Availability, Competitor, harness_of
 from autoquant.harness.command import CommandHarness

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autoquant.arena.standalone import undecided
+from autoquant.arena.client.standalone import undecided
 from autoquant.errors import DataError, UserError
 from autoquant.market import synthetic_setup
 from autoquant.market.manifest import SYNTHETIC

@@ -1,0 +1,1 @@
+"""run.py's side of an experiment: hand a strategy in, wait, print the verdict."""

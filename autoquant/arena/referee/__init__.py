@@ -1,0 +1,1 @@
+"""The arena's side of an experiment: mailbox, worktrees, audit, judging, delivery."""

@@ -1,0 +1,134 @@
+"""The audit: protected files of a worktree and of the arena's checkout, held against the record.
+
+In a worktree every read-only file, the link to the repository, the TRAIN data and the referee's copies of results are
+checked; inside the package also for files that were added. What differs is kept as evidence, restored, and recorded
+once per change, the first few by name and the rest as a number. Strategy, scratch/, what an agent's own tools leave at
+the top, bytecode and editors' swap files are nobody's business.
+
+Two things cannot be tied to a competitor on the tamper-evident level and are incidents of the race, charged to nobody:
+a worktree that changed while no session of its owner ran, and a changed checkout. Nothing is judged until the checkout
+is back as recorded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from autoquant import files
+from autoquant.arena import protected
+from autoquant.arena.plain_text import plain
+from autoquant.arena.referee.agent_files import READ_LIMIT, AgentFolder
+from autoquant.clock import Clock, utc_iso
+from autoquant.errors import InfrastructureFault
+from autoquant.ledger.layout import RaceLayout
+from autoquant.ledger.ledger import Ledger
+from autoquant.ledger.records import IncidentSeen, RecordBody, ViolationFound
+
+READ_ONLY = 0o444
+RECORDED_BY_NAME = 20
+"""Changes of one audit that get a line each in the ledger; more are restored and counted in one line."""
+EVIDENCE_LIMIT = 1 << 20
+EVIDENCE_FILES = 500
+
+Expected = Mapping[str, bytes | Path]
+"""What has to stand at a path: the bytes, or the arena's own file that holds them."""
+
+
+class Auditor:
+    """Checks and restores; one per race.
+
+    Parameters
+    ----------
+    layout, ledger, clock : of the race.
+    home : the arena's checkout.
+    """
+
+    def __init__(self, layout: RaceLayout, ledger: Ledger, clock: Clock, home: Path) -> None:
+        self._layout = layout
+        self._ledger = ledger
+        self._clock = clock
+        self._home = home
+        self._source_digests: dict[Path, str] = {}
+
+    def worktree(
+        self, folder: AgentFolder, attempt: int | None, expected: Expected, *, owned: bool = True
+    ) -> tuple[ViolationFound, ...]:
+        """Check one worktree, restore what differs and record it; returns what was recorded against its owner.
+
+        Parameters
+        ----------
+        attempt : the one being charged, if any.
+        owned : whether the owner's programs ran since the last audit; if not, the change is an incident.
+        """
+        found = [*self._restored(folder, attempt, expected), *self._removed(folder, attempt, expected)]
+        if len(found) > RECORDED_BY_NAME:
+            last = found[RECORDED_BY_NAME - 1]
+            more = replace(last, path=f"{last.path} and {len(found) - RECORDED_BY_NAME} more")
+            found = [*found[: RECORDED_BY_NAME - 1], more]
+        for change in found:
+            body: RecordBody = change if owned else IncidentSeen(_unattended(change))
+            self._ledger.append(body, utc_iso(self._clock.now()))
+        return tuple(found) if owned else ()
+
+    def _restored(self, folder: AgentFolder, attempt: int | None, expected: Expected) -> Iterator[ViolationFound]:
+        for path, content in sorted(expected.items()):
+            before = self._digest(content)
+            after = folder.digest(path, hard_links=True)
+            if before == after:
+                continue
+            self._keep_evidence(folder, path)
+            folder.write(path, content if isinstance(content, bytes) else content.read_bytes(), READ_ONLY)
+            yield ViolationFound(folder.name, attempt, path, before, after)
+
+    def _removed(self, folder: AgentFolder, attempt: int | None, expected: Expected) -> Iterator[ViolationFound]:
+        for number, path in enumerate(folder.walk(protected.PACKAGE, frozenset({"__pycache__"}))):
+            if path not in expected and not protected.is_leftover(path):
+                after = folder.digest(path)
+                if number < EVIDENCE_FILES:
+                    self._keep_evidence(folder, path)
+                folder.remove(path)
+                yield ViolationFound(folder.name, attempt, plain(path, 200), "", after)
+
+    def checkout(self) -> None:
+        """Hold the arena's own files against the race's first record.
+
+        Raises
+        ------
+        InfrastructureFault : one differs; it is recorded as an incident, once per change.
+        """
+        differences = protected.verify(self._home, recorded=self._ledger.view.created.protected)
+        for difference in differences:
+            message = (
+                f"the arena's {plain(difference.path, 200)} is {difference.kind} "
+                f"({difference.before[:12] or 'nothing'} → {difference.after[:12] or 'nothing'})"
+            )
+            if all(incident.message != message for incident in self._ledger.view.incidents):
+                self._ledger.append(IncidentSeen(message), utc_iso(self._clock.now()))
+        if differences:
+            raise InfrastructureFault(
+                f"{differences[0].path}: the arena's own file is {differences[0].kind} since the race began",
+                f"bring the checkout back (git checkout -- {differences[0].path}), then resume the race",
+            )
+
+    def _digest(self, content: bytes | Path) -> str:
+        if isinstance(content, bytes):
+            return files.sha256_bytes(content)
+        if content not in self._source_digests:
+            self._source_digests[content] = files.sha256_file(content)
+        return self._source_digests[content]
+
+    def _keep_evidence(self, folder: AgentFolder, path: str) -> None:
+        store = self._layout.root / "evidence"
+        with contextlib.suppress(OSError, files.NotRegularFile):
+            data = folder.read(path, min(READ_LIMIT, EVIDENCE_LIMIT))
+            digest = files.sha256_bytes(data)
+            if not (store / digest).exists() and len(list(store.glob("*"))) < EVIDENCE_FILES:
+                files.atomic_write(store / digest, data)
+
+
+def _unattended(change: ViolationFound) -> str:
+    was = f"({change.before[:12] or 'nothing'} → {change.after[:12] or 'nothing'})"
+    return f"worktree of {change.competitor}: {change.path} changed while no session of it ran {was}; charged to nobody"

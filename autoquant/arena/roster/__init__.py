@@ -1,0 +1,1 @@
+"""Who races: competitors.toml read strictly, replicates and budgets."""

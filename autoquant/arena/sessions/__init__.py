@@ -1,0 +1,1 @@
+"""Agents' programs: started, watched, heard, ended, classed, and what they spent."""

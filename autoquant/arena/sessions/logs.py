@@ -1,0 +1,257 @@
+"""A session's output as a person wants to read it: `arena.py logs`, and the newest line for the live tables.
+
+What is shown was printed by a competitor's programs. Every line is cut and made inert; nothing is believed or changed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from autoquant import amounts
+from autoquant.arena.plain_text import plain
+from autoquant.arena.sessions.listening import FileTail
+from autoquant.arena.sessions.metering import Meter
+from autoquant.arena.sessions.session import logs_of
+from autoquant.arena.show.status import holder, race_view
+from autoquant.clock import Clock, SystemClock
+from autoquant.errors import UserError
+from autoquant.harness import ADAPTERS, jsonl
+from autoquant.harness.events import Called, Event, Finished, Hurt, ModelSeen, Reader, Said, Spent
+from autoquant.harness.plain_reader import PlainReader
+from autoquant.ledger.layout import RaceLayout
+from autoquant.ledger.records import CompetitorJoined
+from autoquant.ledger.views import CompetitorView, RaceView, SessionView
+
+LINE = 400
+"""Characters of a line that are shown."""
+BLOCK_LINES = 2_000
+TAIL_BYTES = 64 << 10
+"""How far back the newest line is looked for."""
+
+
+def show_logs(
+    layout: RaceLayout,
+    name: str,
+    say: Callable[[str], None],
+    *,
+    session: int | None = None,
+    raw: bool = False,
+    follow: bool = False,
+    clock: Clock | None = None,
+    seconds: float = 0.5,
+) -> None:
+    """Print one session, by default the newest.
+
+    Parameters
+    ----------
+    say : prints a line; with `raw` it has to make it inert.
+    raw : the lines as they are, with neither header nor end.
+    follow : go on until the session is over, and through later ones unless `session` names one, while an arena runs
+        the race; looks every `seconds`.
+
+    Raises
+    ------
+    UserError : no such competitor or session.
+    """
+    clock = clock or SystemClock()
+    record = _Record(layout)
+    racer = _racer(record.view(), name)
+    if session is not None and not 1 <= session <= len(racer.sessions):
+        raise UserError(f"{name} has no session {session}", f"sessions so far: {len(racer.sessions)}")
+    number = session or max(1, len(racer.sessions))
+    while True:
+        racing = follow and holder(layout) is not None
+        racer = _racer(record.view(), name)
+        if number > len(racer.sessions):
+            if not racing or racer.ended is not None:
+                if not racer.sessions:
+                    raise UserError(f"{name} has had no session yet", "arena.py status shows who is racing")
+                return
+            clock.sleep(seconds)
+            continue
+        log = SessionLog(layout, racer.joined, number, raw=raw)
+        if not raw:
+            say(header(racer.sessions[number - 1]))
+        while racing and racer.sessions[number - 1].reason is None:
+            for line in log.lines():
+                say(line)
+            clock.sleep(seconds)
+            racing = holder(layout) is not None
+            racer = _racer(record.view(), name)
+        for line in log.lines(last=True):
+            say(line)
+        if not raw:
+            say(ending(racer, number, log.meter, running=holder(layout) is not None))
+        if not racing or session is not None:
+            return
+        number += 1
+
+
+class SessionLog:
+    """Both streams of a session as lines to print, standard output first; goes on where the last look ended."""
+
+    def __init__(self, layout: RaceLayout, joined: CompetitorJoined, number: int, *, raw: bool) -> None:
+        reader = reader_of(joined)
+        self._raw = raw
+        paths = logs_of(layout, joined.competitor, number)
+        reads = (reader.stdout, reader.stderr)
+        self._streams = tuple((FileTail(path), Fold(), read) for path, read in zip(paths, reads, strict=True))
+        self.meter = Meter(joined.competitor, joined.model or "")
+        """Counts what the streams say was spent."""
+
+    def lines(self, *, last: bool = False) -> Iterator[str]:
+        """What was added; with `last` also a line that lacks its end."""
+        for tail, fold, read in self._streams:
+            for line in tail.lines(last=last):
+                if self._raw:
+                    yield line
+                elif (folded := fold.take(line)) is not None:
+                    yield from self._readable(read(folded))
+
+    def _readable(self, events: tuple[Event, ...]) -> Iterator[str]:
+        for event in events:
+            if isinstance(event, Spent):
+                self.meter.take(event)
+            elif text := readable(event):
+                yield f"  {text}"
+
+
+class Fold:
+    """Makes one line of a verdict that `run.py --json` printed over hundreds: what it says to people."""
+
+    def __init__(self) -> None:
+        self._block: list[str] = []
+
+    def take(self, line: str) -> str | None:
+        """The next line; None while it is part of a block, or when the block has no words for people."""
+        if not self._block and line != "{":
+            return line
+        self._block.append(line)
+        if line != "}" and len(self._block) < BLOCK_LINES:
+            return None
+        block, self._block = self._block, []
+        return jsonl.text(jsonl.parse("".join(block)).get("message")) or None
+
+
+def reader_of(joined: CompetitorJoined) -> Reader:
+    """Somebody who understands the competitor's program; one this version does not know is read as plain text."""
+    adapter = ADAPTERS.get(joined.harness)
+    return PlainReader() if adapter is None else adapter.reader()
+
+
+def readable(event: Event) -> str:
+    """An event as one short line; empty for what is no news to a person.
+
+    >>> readable(Called("shell", "python run.py -m x")), readable(Said("two\\nlines"))
+    ('> shell: python run.py -m x', 'two lines')
+    """
+    match event:
+        case Said(text=text):
+            return plain(text, LINE)
+        case Called(tool=tool, text=text):
+            return plain(f"> {tool}: {text}" if text else f"> {tool}", LINE)
+        case ModelSeen(model=model):
+            return plain(f"model {model}", LINE)
+        case Hurt(trouble=trouble, message=message, gives_up=gives_up):
+            return plain(f"! {trouble.value}{', gives up' if gives_up else ''}: {message}", LINE)
+        case Finished(ok=ok, text=text):
+            return "turn finished" if ok else plain(f"turn failed: {text}", LINE)
+        case _:
+            return ""
+
+
+def header(session: SessionView) -> str:
+    """Number, start, version, and whether a conversation goes on."""
+    parts = [f"session {session.number}", f"started {_moment(session.started_utc)}", plain(session.version, 80)]
+    parts.append(f"resumes {plain(session.resumes, 80)}" if session.resumes else "fresh")
+    return " · ".join(part for part in parts if part)
+
+
+def ending(racer: CompetitorView, number: int, heard: Meter, *, running: bool) -> str:
+    """How the session ended, how long it took and what it spent: as recorded, else as its own output says."""
+    session = racer.sessions[number - 1]
+    counted = [part for part in racer.spent if part.session == number]
+    usage = racer.usage_of_session(number)
+    tokens, cost = usage.tokens if counted else heard.total.input + heard.total.output, usage.cost_usd
+    parts = [f"session {number} is still running" if running else f"session {number} has no end on record"]
+    if session.reason is not None:
+        code = "" if session.exit_code is None else f", exit {session.exit_code}"
+        parts = [
+            f"session {number} ended {_moment(session.ended_utc or '')}",
+            f"{plain(session.outcome or session.reason, 80)}{code}",
+            amounts.duration(session.seconds),
+        ]
+    if tokens:
+        parts.append(f"{amounts.tokens(tokens)} tokens" + (f", {amounts.dollars(cost)}" if counted else ""))
+    if session.detail:
+        parts.append(plain(session.detail, LINE))
+    return " · ".join(parts)
+
+
+def latest_line(layout: RaceLayout, view: RaceView, competitor: str) -> str:
+    """The newest readable line of the competitor's running session; empty when there is none."""
+    racer = view.competitors.get(competitor)
+    if racer is None or not racer.sessions or racer.sessions[-1].reason is not None:
+        return ""
+    number, reader = racer.sessions[-1].number, reader_of(racer.joined)
+    streams = zip(logs_of(layout, competitor, number), (reader.stdout, reader.stderr), strict=True)
+    for path, read in sorted(streams, key=lambda stream: _changed(stream[0]), reverse=True):
+        fold = Fold()
+        lines = [folded for line in _last_lines(path) if (folded := fold.take(line)) is not None]
+        for line in reversed(lines):
+            for event in reversed(read(line)):
+                if text := readable(event):
+                    return text
+    return ""
+
+
+def _last_lines(path: Path) -> list[str]:
+    """Whole lines at the end of a file, as far as `TAIL_BYTES` reach."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return []
+    try:
+        start = max(0, os.fstat(descriptor).st_size - TAIL_BYTES)
+        lines = os.pread(descriptor, TAIL_BYTES, start).split(b"\n")
+    except OSError:
+        return []
+    finally:
+        os.close(descriptor)
+    return [line.decode(errors="replace").rstrip("\r") for line in lines[1 if start else 0 : -1]]
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _moment(utc: str) -> str:
+    return utc[:16].replace("T", " ")
+
+
+def _racer(view: RaceView, name: str) -> CompetitorView:
+    if name not in view.competitors:
+        known = ", ".join(view.competitors) or "nobody"
+        raise UserError(f"{name!r} is not in race {view.created.race}", f"in it: {known}")
+    return view.competitors[name]
+
+
+class _Record:
+    """The race's record, read again when its file has changed."""
+
+    def __init__(self, layout: RaceLayout) -> None:
+        self._layout = layout
+        self._size = -1
+        self._view: RaceView | None = None
+
+    def view(self) -> RaceView:
+        """The race as recorded now."""
+        size = self._layout.ledger.stat().st_size
+        if self._view is None or size != self._size:
+            self._view, self._size = race_view(self._layout), size
+        return self._view

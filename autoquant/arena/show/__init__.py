@@ -1,0 +1,1 @@
+"""A race for eyes and machines: status, tables, live display."""

@@ -1,0 +1,143 @@
+"""The table of a race: the text of its cells, plain lines around it, and how numbers are written there."""
+
+from __future__ import annotations
+
+from autoquant import amounts
+from autoquant.arena.roster.budgets import unequal_budgets
+from autoquant.arena.show.status import CompetitorStatus, Last, RaceStatus, number
+
+AMOUNTS = 5
+"""The first of the columns that are set flush right."""
+
+
+def attempt_text(last: Last | None) -> str:
+    """`#17 search +0.09 5/6`; a dash before the first verdict.
+
+    >>> attempt_text(Last(17, "search", 0.7, 0.091, 5))
+    '#17 search +0.09 5/6'
+    """
+    if last is None:
+        return "–"
+    parts = [f"#{last.attempt}", f"{last.status} ({last.gate})" if last.gate else last.status]
+    if last.delta is not None:
+        parts.append(signed(last.delta))
+    if last.folds_better is not None:
+        parts.append(f"{last.folds_better}/6")
+    return " ".join(parts)
+
+
+def signed(value: float) -> str:
+    """Two decimals with a sign.
+
+    >>> signed(-0.039), signed(0.45), signed(-0.001)
+    ('−0.04', '+0.45', '+0.00')
+    """
+    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
+
+
+def headings(status: RaceStatus) -> tuple[str, ...]:
+    """Titles of the columns."""
+    return (f"race {status.race}", "attempts", "champion", "working", "last", "tokens", "cost")
+
+
+def table_rows(status: RaceStatus) -> list[tuple[str, ...]]:
+    """The text of each cell, in the order of `headings`."""
+    return [_row(racer) for racer in status.competitors]
+
+
+def _row(racer: CompetitorStatus) -> tuple[str, ...]:
+    gain, last, usage = racer.champion.gain, racer.last, racer.usage
+    champion = number(racer.champion.score) + (f" ▲{gain:.2f}" if racer.champion.attempt and gain else "")
+    text = attempt_text(last) if racer.state == "racing" else racer.state
+    if racer.evaluating is not None:
+        before = "" if last is None else f"#{last.attempt} {last.status}, "
+        text = f"{before}judging #{racer.evaluating}"
+    return (
+        racer.name,
+        f"{racer.attempts}/{racer.budget}",
+        champion,
+        number(racer.working.score),
+        text,
+        amounts.tokens(usage.tokens if usage else None),
+        amounts.dollars(usage.cost_usd if usage else None),
+    )
+
+
+def plain_table(status: RaceStatus) -> str:
+    """The table and its footer as plain text."""
+    rows = [headings(status), *table_rows(status)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "  ".join(_fit(cell, width, n) for n, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip()
+        for row in rows
+    ]
+    lines += [footer(status), *cost_lines(status), *lockbox_lines(status)]
+    return "\n".join(lines)
+
+
+def _fit(cell: str, width: int, column: int) -> str:
+    return cell.rjust(width) if column >= AMOUNTS else cell.ljust(width)
+
+
+def cost_lines(status: RaceStatus) -> list[str]:
+    """What an official keep cost each competitor that has one and whose cost is known; nothing when there is none."""
+    known = [(racer.name, racer.cost_per_keep_usd) for racer in status.competitors]
+    shown = [f"{name} {amounts.dollars(cost)}" for name, cost in known if cost is not None]
+    return [f"cost per keep: {', '.join(shown)}"] if shown else []
+
+
+def footer(status: RaceStatus) -> str:
+    """State, counts of what went wrong, provenance."""
+    return " · ".join([status.state, *counts(status), *provenance(status)])
+
+
+def provenance(status: RaceStatus) -> list[str]:
+    """What has to be known about prices and fairness; nothing for the public archive's and equal budgets."""
+    notes = [] if status.allow_source is None else [f"source {status.source} (allowed by option)"]
+    if status.kind == "demo":
+        notes = ["synthetic data: no score here is a market result"]
+    unequal = unequal_budgets({racer.name: racer.budget for racer in status.competitors})
+    return [*notes, unequal] if unequal else notes
+
+
+def counts(status: RaceStatus) -> list[str]:
+    """Faults, violations and, where there are any, incidents."""
+    parts = [counted(status.faults, "fault"), counted(status.violations, "violation")]
+    return parts + ([counted(status.incidents, "incident")] if status.incidents else [])
+
+
+def counted(value: int, word: str) -> str:
+    """`1 fault`, `2 faults`."""
+    return f"{value} {word}" + ("" if value == 1 else "s")
+
+
+def lockbox_lines(status: RaceStatus) -> list[str]:
+    """One line per lockbox entry, nothing before the lockbox is reserved."""
+    if status.lockbox is None:
+        return []
+    width = max(len(row.name) for row in status.lockbox)
+    lines = ["lockbox"]
+    for row in status.lockbox:
+        probability = "" if row.probability is None else f"  PSR {row.probability:.3f}"
+        sharpe = f"  Sharpe {number(row.sharpe)}" if row.verdict else ""
+        lines.append(f"  {row.name.ljust(width)}  {row.verdict or 'pending'}{sharpe}{probability}")
+    return [*lines, *climb_lines(status)]
+
+
+def climb_lines(status: RaceStatus) -> list[str]:
+    """One line per competitor: how it climbed. Areas are the mean gain over the seed, over attempts."""
+    width = max((len(racer.name) for racer in status.competitors), default=0)
+    lines = []
+    for racer in status.competitors:
+        if (climb := racer.climb) is not None:
+            per_keep = "–" if climb.attempts_per_keep is None else f"{climb.attempts_per_keep:.1f}"
+            lines.append(
+                f"  {racer.name.ljust(width)}  promotions {climb.confirmed_promotions}, search steps "
+                f"{climb.search_acceptances}, attempts per keep {per_keep}, area official "
+                f"{_area(climb.official_area)}, working {_area(climb.working_area)}"
+            )
+    return ["climb", *lines] if lines else []
+
+
+def _area(value: float | None) -> str:
+    return "–" if value is None else signed(value)

@@ -1,0 +1,392 @@
+"""The supervisor against fake CLIs: small programs that misbehave the way real ones do."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import pytest
+
+from autoquant import process
+from autoquant.arena.sessions.accounts import Accounts
+from autoquant.arena.sessions.confinement import Confinement, pid_namespace
+from autoquant.arena.sessions.session import run_mark
+from autoquant.arena.sessions.supervisor import Pace, Supervisor
+from autoquant.arena.sessions.time_left import TimeLeft
+from autoquant.clock import SystemClock
+from autoquant.errors import InfrastructureFault
+from autoquant.harness import Availability, Competitor
+from autoquant.harness.machine import Machine
+from autoquant.ledger import records as r
+from autoquant.ledger.layout import RaceLayout
+from autoquant.ledger.ledger import Ledger
+
+UTC = "2026-11-30T00:00:00Z"
+QUICK = Pace(poll=0.01, tick=0.02, farewell=0.3, waits=0.0, listen=0.02, sample=0.05)
+
+SUBMIT = """\
+import os, pathlib, time
+def submit():
+    name = str(time.monotonic_ns())
+    pathlib.Path("requests", name + ".tmp").write_text("")
+    os.rename(f"requests/{name}.tmp", f"requests/{name}")
+    while not pathlib.Path("replies", name).exists():
+        time.sleep(0.005)
+"""
+
+
+@dataclass
+class FakeReferee:
+    """Opens and closes an attempt for each file in requests/; says what it was asked."""
+
+    layout: RaceLayout
+    ledger: Ledger
+    calls: list[str] = field(default_factory=list)
+    fail: Exception | None = None
+
+    def prepare(self, competitor: str) -> Path:
+        folder = self.layout.worktree(competitor)
+        for name in ("requests", "replies"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        self.calls.append(f"prepare {competitor}")
+        return folder
+
+    def recover(self) -> None:
+        self.calls.append("recover")
+
+    def audit(self, competitor: str, attempt: int | None, *, owned: bool = True) -> None:
+        self.calls.append(f"audit {competitor}{'' if owned else ' unattended'}")
+
+    def poll(self, competitor: str) -> bool:
+        folder = self.layout.worktree(competitor)
+        waiting = sorted(p for p in (folder / "requests").iterdir() if p.suffix != ".tmp")
+        if not waiting:
+            return False
+        if self.fail is not None:
+            raise self.fail
+        racer = self.ledger.view.competitors[competitor]
+        if racer.left:
+            number = len(racer.attempts) + 1
+            self.ledger.append(r.AttemptOpened(competitor, number, waiting[0].name, "0" * 64, "", 0), UTC)
+            self.ledger.append(r.AttemptClosed(competitor, number, "discard", None, None, None, None), UTC)
+        waiting[0].rename(folder / "replies" / waiting[0].name)
+        return True
+
+
+@dataclass
+class Stand:
+    """A race of fake CLIs."""
+
+    layout: RaceLayout
+    ledger: Ledger
+    referee: FakeReferee
+    competitors: list[Competitor] = field(default_factory=list)
+
+    def join(self, name: str, program: str, *, budget: int = 2, **changes: object) -> None:
+        path = self.layout.root / f"{name}.py"
+        path.write_text(SUBMIT + program)
+        facts: dict[str, object] = {"harness": "command", "model": "m", "effort": "", "colour": "#000000"} | changes
+        argv = (sys.executable, str(path), "{prompt_file}", "{session}")
+        self.competitors.append(Competitor(name=name, argv=argv, **facts))  # type: ignore[arg-type]
+        self.ledger.append(r.CompetitorJoined(name, "command", "m", "", "#000000", budget), UTC)
+
+    def supervisor(self, pace: Pace = QUICK, **changes: object) -> Supervisor:
+        settings: dict[str, object] = {
+            "clock": SystemClock(),
+            "surroundings": os.environ,
+            "machine": Machine.here(),
+            "available": {},
+            "accounts": Accounts({}, None),
+            "time_left": TimeLeft(SystemClock()),
+            "confinement": Confinement(),
+            "pace": pace,
+        } | changes
+        return Supervisor(self.layout, self.ledger, self.referee, self.competitors, **settings)  # type: ignore[arg-type]
+
+    def bodies(self, kind: type) -> list[r.RecordBody]:
+        return [record.body for record in self.ledger.records if isinstance(record.body, kind)]
+
+    def ends(self) -> list[tuple[str, int | None]]:
+        return [(b.reason, b.exit_code) for b in self.bodies(r.SessionEnded) if isinstance(b, r.SessionEnded)]
+
+    def outcomes(self) -> list[str]:
+        return [b.outcome for b in self.bodies(r.SessionEnded) if isinstance(b, r.SessionEnded)]
+
+    def ended(self) -> dict[str, str | None]:
+        return {name: racer.ended for name, racer in self.ledger.view.competitors.items()}
+
+
+@pytest.fixture
+def stand(tmp_path: Path) -> Stand:
+    layout = RaceLayout(tmp_path / "state", "test")
+    layout.root.mkdir(parents=True)
+    ledger = Ledger.open(layout.ledger)
+    pin = r.DataPin("synthetic", "m", "t", "v")
+    created = r.RaceCreated("test", "demo", "p", {}, "c", pin, 0.3, 40, "n", "s", "0" * 64, 2, None, "tamper-evident")
+    ledger.append(created, UTC)
+    return Stand(layout, ledger, FakeReferee(layout, ledger))
+
+
+def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.01)
+
+
+def test_a_session_that_uses_its_budget_and_leaves_is_done(stand: Stand):
+    stand.join("a", "submit(); submit()")
+    assert "finished" == stand.supervisor().run()
+    assert {"a": "done"} == stand.ended()
+    assert [("exited", 0)] == stand.ends()
+    assert ["recover", "prepare a", "audit a unattended", "audit a"] == stand.referee.calls
+    assert ["finished"] == [body.reason for body in stand.bodies(r.ArenaStopped) if isinstance(body, r.ArenaStopped)]
+
+
+def test_a_session_that_stops_early_is_followed_by_another_until_the_budget_is_used(stand: Stand):
+    stand.join("a", "submit(); raise SystemExit(7)", budget=4)
+    stand.supervisor().run()
+    assert {"a": "done"} == stand.ended()
+    assert [("exited", 7)] * 4 == stand.ends()
+    assert ["crash", "crash", "crash", "done"] == stand.outcomes()
+
+
+def test_a_program_that_only_crashes_is_left_to_be_resumed_and_the_next_start_tries_again(stand: Stand):
+    stand.join("a", "raise SystemExit(7)")
+    assert "harness faults" == stand.supervisor().run()
+    assert {"a": None} == stand.ended()
+    assert ["crash"] * 5 == stand.outcomes()
+    assert ["left alone after crash"] == [f.message for f in stand.ledger.view.competitors["a"].faults]
+    (stand.layout.root / "a.py").write_text(SUBMIT + "submit(); submit()")
+    assert "finished" == stand.supervisor().run()
+    assert {"a": "done"} == stand.ended()
+
+
+def test_three_sessions_without_an_attempt_are_a_stall(stand: Stand):
+    stand.join("a", "import sys\nif sys.argv[2] == '2': submit()", budget=9)
+    stand.supervisor().run()
+    assert {"a": "stalled"} == stand.ended()
+    assert [("exited", 0)] * 5 == stand.ends()
+
+
+def test_a_session_that_goes_on_after_its_budget_is_ended_though_it_ignores_sigterm(stand: Stand):
+    stand.join("a", "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: submit()")
+    stand.supervisor().run()
+    assert {"a": "done"} == stand.ended()
+    assert [("budget used", None)] == stand.ends()
+    assert 2 == len(stand.ledger.view.competitors["a"].attempts)
+
+
+def test_a_background_child_in_its_own_session_dies_with_the_session_and_holds_nothing_up(stand: Stand):
+    sleep = "[sys.executable, '-c', 'import time; time.sleep(600)']"
+    child = f"import subprocess, sys\nsubprocess.Popen({sleep}, start_new_session=True)\n"
+    stand.join("a", child + "submit(); submit()")
+    stand.supervisor().run()
+    assert [("exited", 0)] == stand.ends()
+    assert [] == process.marked(run_mark(stand.layout, "a"))
+
+
+def test_half_a_line_and_silence_is_ended_for_lack_of_progress(stand: Stand):
+    program = "import sys\nsys.stdout.write('{\"type\": ')\nsys.stdout.flush()\ntime.sleep(600)"
+    stand.join("a", program, quiet_minutes=0.01)
+    stand.supervisor().run()
+    assert {"a": "stalled"} == stand.ended()
+    assert [("no progress", None)] * 3 == stand.ends()
+    assert ["stall"] * 3 == stand.outcomes()
+    assert '{"type": ' == (stand.layout.logs / "a" / "0001.stdout").read_text()
+
+
+def test_a_session_past_its_time_is_ended_and_the_next_one_goes_on(stand: Stand):
+    stand.join("a", "submit(); time.sleep(600)", session_minutes=0.01)
+    stand.supervisor().run()
+    assert {"a": "done"} == stand.ended()
+    assert [("time limit", None), ("budget used", None)] == stand.ends()
+
+
+def test_a_program_that_reads_its_standard_input_finds_it_at_its_end(stand: Stand):
+    stand.join("a", "import sys\nsubmit(); submit(); print(repr(sys.stdin.read()))")
+    stand.supervisor().run()
+    assert "''\n" == (stand.layout.logs / "a" / "0001.stdout").read_text()
+
+
+def test_output_without_end_ends_the_session_and_the_next_one_goes_on(stand: Stand, monkeypatch: pytest.MonkeyPatch):
+    for module in ("session", "watching"):
+        monkeypatch.setattr(f"autoquant.arena.sessions.{module}.LOG_BYTES", 1 << 20)
+    flood = "if sys.argv[2] == '1':\n    while True: print('x' * 1000)"
+    stand.join("a", f"import sys\nsubmit()\n{flood}\nsubmit()")
+    stand.supervisor().run()
+    log = stand.layout.logs / "a" / "0001.stdout"
+    assert 1 << 20 < log.stat().st_size < (1 << 20) + 100
+    assert log.read_bytes().endswith(b"more bytes were dropped]\n")
+    assert [("output limit", None), ("exited", 0)] == stand.ends()
+    assert ["ended by us", "done"] == stand.outcomes()
+
+
+def test_a_program_that_is_silent_from_the_start_is_ended_one_that_works_silently_is_not(stand: Stand):
+    stand.join("a", "time.sleep(600)", silent_minutes=0.01)
+    work = "end = time.monotonic() + 2\nwhile time.monotonic() < end: sum(range(10_000))\nsubmit(); submit()"
+    stand.join("b", work, silent_minutes=0.01)
+    stand.supervisor().run()
+    assert {"a": "stalled", "b": "done"} == stand.ended()
+    ends = [b for b in stand.bodies(r.SessionEnded) if isinstance(b, r.SessionEnded)]
+    assert {("a", "no first output"), ("b", "exited")} == {(b.competitor, b.reason) for b in ends}
+
+
+def test_time_before_a_stall_is_told_apart_from_the_agents_own(stand: Stand):
+    stand.join("a", "submit(); time.sleep(600)", silent_minutes=0.02, budget=9)
+    supervisor = stand.supervisor()
+    supervisor.run()
+    racer = stand.ledger.view.competitors["a"]
+    stalls = [session for session in racer.sessions if session.outcome == "stall"]
+    assert 8 == len(stalls)
+    for session in stalls:
+        assert 1.0 <= session.lost_seconds <= (session.seconds or 0.0)
+    assert racer.infrastructure_seconds == pytest.approx(sum(s.lost_seconds for s in racer.sessions))
+    assert 0 < racer.agent_seconds
+
+
+def test_the_arena_pauses_at_its_deadline_and_says_what_is_left(stand: Stand):
+    stand.join("a", "time.sleep(600)")
+    clock = SystemClock()
+    time_left = TimeLeft(clock, clock.monotonic() + 0.5)
+    assert "time limit" == stand.supervisor(time_left=time_left).run()
+    assert {"a": None} == stand.ended()
+    assert "This session may last 0 min more." in (stand.layout.homes / "a" / "prompt.md").read_text()
+
+
+def test_racers_of_one_account_take_turns_when_the_account_allows_one_session(stand: Stand):
+    for name in ("a", "b", "c"):
+        stand.join(name, "submit(); time.sleep(0.1); submit()")
+    available = {name: Availability(True, account="k") for name in ("a", "b")} | {"c": Availability(True)}
+    stand.supervisor(available=available, accounts=Accounts({}, 1)).run()
+    running: set[str] = set()
+    for record in stand.ledger.records:
+        if isinstance(record.body, r.SessionStarted):
+            running.add(record.body.competitor)
+        elif isinstance(record.body, r.SessionEnded):
+            running.discard(record.body.competitor)
+        assert not {"a", "b"} <= running
+    assert {"a": "done", "b": "done", "c": "done"} == stand.ended()
+
+
+def test_in_a_pid_namespace_even_an_unmarked_orphan_of_an_orphan_is_gone(stand: Stand):
+    confinement = pid_namespace(Machine.here())
+    if not confinement.prefix:
+        pytest.skip(confinement.problem)
+    hidden = "import os, time; os.setsid(); open('hidden', 'w').write('1'); time.sleep(600)"
+    child = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {hidden!r}], env={{}})\n"
+    wait = "while not os.path.exists('hidden'): time.sleep(0.01)\n"
+    stand.join("a", child + wait + "submit(); submit()\nprint(os.getpid())")
+    stand.supervisor(confinement=confinement).run()
+    assert [("exited", 0)] == stand.ends()
+    assert int((stand.layout.logs / "a" / "0001.stdout").read_text()) < 10
+    assert [] == [p for p in psutil.process_iter(["cmdline"]) if hidden in (p.info["cmdline"] or [])]
+
+
+def test_a_session_sees_a_fresh_environment_the_arenas_python_and_its_prompt(stand: Stand):
+    program = (
+        "import json, subprocess, sys\n"
+        "inner = subprocess.check_output(['python', '-c', 'import sys, numpy; print(sys.prefix)'], text=True)\n"
+        "print(json.dumps([dict(os.environ), inner, open(sys.argv[1]).read(), os.getcwd()]))\n"
+        "submit(); submit()\n"
+    )
+    stand.join("a", program, env={"MINE": "1"}, pass_env=("KEY",))
+    surroundings = {"PATH": os.environ["PATH"], "SECRET": "s", "KEY": "k", "HOME": "/root"}
+    stand.supervisor(surroundings=surroundings).run()
+    env, prefix, prompt, cwd = json.loads((stand.layout.logs / "a" / "0001.stdout").read_text())
+    assert {"PATH", "HOME", "TMPDIR", "LANG", "TERM", "MINE", "KEY", "AUTOQUANT_RUN"} == set(env) - {"LC_CTYPE"}
+    assert str(stand.layout.homes / "a" / "home") == env["HOME"]
+    assert sys.prefix == prefix.strip()
+    assert prompt.startswith("You are in a race of quant researchers. Read program.md")
+    assert "You have 2 experiments." in prompt
+    assert str(stand.layout.worktree("a")) == cwd
+
+
+def test_a_request_whose_sender_died_is_still_answered(stand: Stand):
+    stand.join("a", "pathlib.Path('requests', '1').write_text(''); os._exit(1)", budget=1)
+    stand.supervisor(Pace(poll=0.5, tick=0.02, waits=0.0)).run()
+    assert {"a": "done"} == stand.ended()
+
+
+def test_a_program_that_is_not_there_is_a_fault_and_no_end(stand: Stand):
+    stand.join("a", "")
+    stand.join("b", "submit(); submit()")
+    gone = stand.competitors[0]
+    stand.competitors[0] = Competitor("a", "command", "m", "", gone.colour, argv=("no-such-program",))
+    assert "harness faults" == stand.supervisor().run()
+    assert {"a": None, "b": "done"} == stand.ended()
+    assert 1 == len(stand.ledger.view.competitors["a"].faults)
+
+
+def test_a_pause_ends_the_sessions_and_the_same_command_goes_on(stand: Stand):
+    program = "import sys\nsubmit()\nif sys.argv[2] == '1': time.sleep(600)\nsubmit()"
+    stand.join("a", program)
+    first = stand.supervisor()
+
+    def stop_after_one_attempt() -> None:
+        until(lambda: len(stand.bodies(r.AttemptClosed)) == 1)
+        first.stop("interrupted")
+
+    timer = threading.Thread(target=stop_after_one_attempt)
+    timer.start()
+    assert "interrupted" == first.run()
+    timer.join()
+    assert {"a": None} == stand.ended()
+    assert "finished" == stand.supervisor().run()
+    assert [("paused", None), ("exited", 0)] == stand.ends()
+    assert {"a": "done"} == stand.ended()
+
+
+def test_a_stop_file_pauses_and_is_taken_away(stand: Stand):
+    stand.join("a", "time.sleep(600)")
+    supervisor = stand.supervisor(on_tick=lambda view: stand.layout.stop_request.touch())
+    assert "stop requested" == supervisor.run()
+    assert not stand.layout.stop_request.exists()
+
+
+def test_an_orphan_of_a_killed_arena_is_ended_before_the_race_goes_on(stand: Stand):
+    stand.join("a", "submit(); submit()")
+    stand.ledger.append(r.SessionStarted("a", 1), UTC)
+    env = {**os.environ, process.RUN_MARK: run_mark(stand.layout, "a")}
+    orphan = process.spawn([sys.executable, "-c", "import time; time.sleep(600)"], cwd=stand.layout.root, env=env)
+    until(lambda: bool(process.marked(run_mark(stand.layout, "a"))))
+    stand.supervisor().run()
+    assert orphan.wait(timeout=1) is not None
+    assert [("lost", None), ("exited", 0)] == stand.ends()
+
+
+def test_no_more_competitors_run_at_once_than_asked(stand: Stand):
+    for name in ("a", "b", "c"):
+        stand.join(name, "submit(); time.sleep(0.1); submit()")
+    stand.supervisor(parallel=1).run()
+    running = 0
+    for record in stand.ledger.records:
+        running += isinstance(record.body, r.SessionStarted) - isinstance(record.body, r.SessionEnded)
+        assert running <= 1
+    assert {"a": "done", "b": "done", "c": "done"} == stand.ended()
+
+
+def test_an_infrastructure_fault_pauses_everybody_and_charges_nobody(stand: Stand):
+    stand.join("a", "submit()")
+    stand.join("b", "time.sleep(600)")
+    stand.referee.fail = InfrastructureFault("disk: full")
+    with pytest.raises(InfrastructureFault, match="disk: full"):
+        stand.supervisor().run()
+    assert {"a": None, "b": None} == stand.ended()
+    assert [] == stand.bodies(r.AttemptOpened)
+    assert "failed: disk: full" == stand.ledger.view.stopped
+    assert [] == [p for name in ("a", "b") for p in process.marked(run_mark(stand.layout, name))]
+
+
+def test_a_competitor_the_referee_ended_is_not_run_on(stand: Stand):
+    stand.join("a", "submit(); submit()")
+    stand.ledger.append(r.CompetitorEnded("a", "disqualified"), UTC)
+    assert "finished" == stand.supervisor().run()
+    assert [] == stand.ends()

@@ -1,0 +1,403 @@
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoquant.errors import HarnessFault
+from autoquant.harness.base import Competitor, SessionPlan, SessionRequest
+from autoquant.harness.codex import PROVED, CodexHarness
+from autoquant.harness.codex_reader import CodexReader
+from autoquant.harness.events import (
+    Called,
+    Event,
+    Finished,
+    Hurt,
+    ModelSeen,
+    Named,
+    Said,
+    Spent,
+    Trouble,
+    Usage,
+)
+from autoquant.harness.machine import Machine
+
+GOLDEN = Path(__file__).parents[1] / "golden" / f"codex-{PROVED}"
+LUNA = Competitor("luna", "codex", "gpt-5.6-luna", "high", "#112233")
+LOCAL = replace(LUNA, base_url="http://127.0.0.1:4000/v1", api_key_env="LOCAL_KEY")
+CODEX = CodexHarness()
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """A folder with a program that says what `codex --version` says."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "codex"
+    program.write_text(f"#!/bin/sh\necho codex-cli {PROVED}\n")
+    program.chmod(0o755)
+    (tmp_path / "user").mkdir()
+    return folder
+
+
+def machine(programs: Path, **env: str) -> Machine:
+    return Machine({"PATH": f"{programs}:/usr/bin:/bin", **env}, programs.parent / "user", is_root=True)
+
+
+def log_in(programs: Path) -> Path:
+    file = programs.parent / "user" / ".codex" / "auth.json"
+    file.parent.mkdir(parents=True)
+    file.write_text("{}")
+    return file
+
+
+def plan(competitor: Competitor, here: Machine, resume: str | None = None, prompt: str = "Begin — α.\n") -> SessionPlan:
+    home = Path("/race/home")
+    request = SessionRequest(Path("/race/worktree"), home / "prompt.md", prompt, home, 1, 0, resume)
+    return CODEX.session(competitor, request, here)
+
+
+def configuration(made: SessionPlan) -> dict[str, object]:
+    return tomllib.loads(made.files[".codex/config.toml"])
+
+
+def lines(name: str) -> list[str]:
+    return (GOLDEN / name).read_text(encoding="utf-8").splitlines()
+
+
+def stream(name: str, reader: CodexReader | None = None) -> list[Event]:
+    reader = reader or CodexReader()
+    return [event for line in lines(name) for event in reader.stdout(line)]
+
+
+def hurts(name: str) -> list[Hurt]:
+    return [event for event in stream(name) if isinstance(event, Hurt)]
+
+
+def requests(*names: str) -> dict[tuple[str, str | None], Spent]:
+    reader = CodexReader()
+    spent = [event for name in names for line in lines(name) for event in reader.transcript(line)]
+    return {(event.conversation, event.request): event for event in spent if isinstance(event, Spent)}
+
+
+# --- is it there
+
+
+def test_a_machine_without_codex_is_told_how_to_install_it(tmp_path: Path):
+    found = CODEX.check(LUNA, Machine({"PATH": str(tmp_path)}, tmp_path, is_root=False))
+    assert ("codex not found", "npm install -g @openai/codex") == (found.problem, found.hint)
+
+
+def test_a_machine_without_a_login_is_told_how_to_log_in(programs: Path):
+    found = CODEX.check(LUNA, machine(programs))
+    assert (False, "codex 0.171.0", "not logged in") == (found.ok, found.version, found.problem)
+    assert "codex login" in found.hint
+
+
+def test_a_login_of_the_user_will_do_and_is_one_account_for_all(programs: Path):
+    log_in(programs)
+    found = CODEX.check(LUNA, machine(programs, OPENAI_API_KEY="sk-1"))
+    assert (True, "login of the user (~/.codex/auth.json)", "codex/login", "") == (
+        found.ok,
+        found.login,
+        found.account,
+        found.note,
+    )
+
+
+@pytest.mark.parametrize("name", ["CODEX_API_KEY", "OPENAI_API_KEY"])
+def test_a_key_will_do_and_its_account_does_not_show_it(programs: Path, name: str):
+    found = CODEX.check(LUNA, machine(programs, **{name: "sk-secret"}))
+    assert (True, f"API key ({name})") == (found.ok, found.login)
+    assert "secret" not in repr(found)
+
+
+def test_a_named_key_variable_must_be_set_even_when_there_is_a_login(programs: Path):
+    log_in(programs)
+    found = CODEX.check(LOCAL, machine(programs))
+    assert (False, "environment variable LOCAL_KEY is not set") == (found.ok, found.problem)
+
+
+def test_a_gateway_without_a_key_is_told_that_any_text_will_do(programs: Path):
+    found = CODEX.check(replace(LOCAL, api_key_env=""), machine(programs))
+    assert (False, "no key for base_url") == (found.ok, found.problem)
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "good"),
+    [
+        ("gpt-5.6-luna", "max", True),
+        ("gpt-5.6-luna", "ultra", False),
+        ("gpt-5.6-sol", "ultra", True),
+        ("gpt-5.6-terra", "minimal", False),
+        ("gpt-5.5", "max", False),
+        ("some-model", "ultra", True),
+        ("some-model", "huge", False),
+        ("some-model", "", False),
+        ("", "high", False),
+    ],
+)
+def test_the_effort_must_be_one_the_model_takes(programs: Path, model: str, effort: str, good: bool):
+    found = CODEX.check(replace(LUNA, model=model, effort=effort), machine(programs, OPENAI_API_KEY="k"))
+    assert good == found.ok
+    assert good or found.hint
+
+
+def test_another_version_is_a_note_and_no_problem(programs: Path):
+    (programs / "codex").write_text("#!/bin/sh\necho codex-cli 9.9.9\n")
+    found = CODEX.check(LUNA, machine(programs, OPENAI_API_KEY="k"))
+    assert (True, "codex 9.9.9", "proved with 0.171.0") == (found.ok, found.version, found.note)
+
+
+def test_a_program_that_does_not_start_is_a_problem(programs: Path):
+    (programs / "codex").write_text("#!/bin/sh\necho node: not found >&2; exit 127\n")
+    assert "gives no version" in CODEX.check(LUNA, machine(programs, OPENAI_API_KEY="k")).problem
+
+
+# --- how it is started
+
+
+def test_a_fresh_session_has_its_prompt_on_standard_input(programs: Path):
+    made = plan(LUNA, machine(programs, OPENAI_API_KEY="sk-1"))
+    expected = (
+        str(programs / "codex"), "exec", "--json", "--skip-git-repo-check",
+        "--dangerously-bypass-approvals-and-sandbox", "--model", "gpt-5.6-luna", "-c", 'model_reasoning_effort="high"', "-",
+    )  # fmt: skip
+    assert expected == made.argv
+    assert "Begin — α.\n".encode() == made.stdin
+    assert Path("/race/worktree") == made.cwd
+    assert {"CODEX_HOME": "/race/home/.codex", "CODEX_API_KEY": "sk-1"} == made.env
+    assert {} == made.links
+
+
+def test_a_resumed_session_names_the_conversation_and_keeps_the_effort(programs: Path):
+    made = plan(replace(LUNA, args=("-c", "x=1")), machine(programs, OPENAI_API_KEY="k"), resume="01a2-b")
+    assert ("exec", "resume", "--json") == made.argv[1:4]
+    assert ("-c", 'model_reasoning_effort="high"', "-c", "x=1", "01a2-b", "-") == made.argv[-6:]
+    assert not {"-C", "-s"} & set(made.argv)
+
+
+def test_a_login_is_linked_and_no_key_is_passed_on(programs: Path):
+    file = log_in(programs)
+    made = plan(LUNA, machine(programs, OPENAI_API_KEY="sk-1"))
+    assert {".codex/auth.json": file} == made.links
+    assert {"CODEX_HOME": "/race/home/.codex"} == made.env
+
+
+def test_the_vendors_own_provider_is_not_touched(programs: Path):
+    settings = configuration(plan(LUNA, machine(programs, OPENAI_API_KEY="k")))
+    assert not {"model_provider", "model_providers"} & set(settings)
+
+
+def test_a_base_url_gets_every_request_and_a_key_of_its_own(programs: Path):
+    log_in(programs)
+    made = plan(LOCAL, machine(programs, LOCAL_KEY="k", OPENAI_API_KEY="sk-1"))
+    settings = configuration(made)
+    provider = settings["model_providers"]["arena"]  # type: ignore[index]
+    assert "arena" == settings["model_provider"]
+    assert ("http://127.0.0.1:4000/v1", "responses", False) == (
+        provider["base_url"],
+        provider["wire_api"],
+        provider["supports_websockets"],
+    )
+    assert "k" == made.env[provider["env_key"]]
+    assert "CODEX_API_KEY" not in made.env
+    assert {} == made.links
+
+
+def test_what_could_tilt_a_race_is_off(programs: Path):
+    settings = configuration(plan(LUNA, machine(programs, OPENAI_API_KEY="k")))
+    assert "disabled" == settings["web_search"]
+    assert False is settings["check_for_update_on_startup"]
+    assert {"plugins": False, "apps": False, "memories": False, "unbounded_connection_retries": False} == settings[
+        "features"
+    ]
+    assert {"enabled": False} == settings["agents"] == settings["analytics"]
+    assert {"CODEX_API_KEY", "AUTOQUANT_GATEWAY_KEY"} == set(settings["shell_environment_policy"]["exclude"])  # type: ignore[index]
+
+
+def test_only_ultra_may_delegate_for_that_is_what_it_means(programs: Path):
+    ultra = replace(LUNA, model="gpt-5.6-sol", effort="ultra")
+    assert {"enabled": True} == configuration(plan(ultra, machine(programs, OPENAI_API_KEY="k")))["agents"]
+
+
+def test_a_program_or_a_login_that_is_gone_is_the_harness_fault(programs: Path):
+    with pytest.raises(HarnessFault, match="not logged in"):
+        plan(LUNA, machine(programs))
+    (programs / "codex").unlink()
+    with pytest.raises(HarnessFault, match="codex not found"):
+        plan(LUNA, machine(programs, OPENAI_API_KEY="k"))
+
+
+# --- what it prints, and what it writes down
+
+
+def test_the_stream_names_the_conversation_first_and_finishes_last():
+    events = stream("ok.stdout.jsonl")
+    assert isinstance(events[0], Named)
+    assert Finished(True, "Done: scripted run finished.") == events[-1]
+    assert [Called("shell", "/bin/bash -lc 'echo one; echo y=2 >> strategy.py'"), Called("shell", "/bin/bash -lc 'echo two'")] == [
+        event for event in events if isinstance(event, Called)
+    ]  # fmt: skip
+    assert [Said("Done: scripted run finished.")] == [event for event in events if isinstance(event, Said)]
+
+
+def test_the_totals_of_the_stream_are_those_of_the_whole_conversation():
+    first, second = stream("ok.stdout.jsonl"), stream("resumed.stdout.jsonl")
+    assert first[0] == second[0]
+    totals = [event for event in (*first, *second) if isinstance(event, Spent)]
+    assert [(None, Usage(3150, 1200, 120, 24)), (None, Usage(4250, 1600, 160, 32))] == [
+        (spent.request, spent.usage) for spent in totals
+    ]
+    assert 1 == len({spent.conversation for spent in totals})
+
+
+def test_the_session_file_has_each_request_once_as_the_server_logged_it():
+    spent = requests(
+        "ok.transcript.jsonl", "resumed.transcript.jsonl"
+    )  # the second file begins with the first one's lines
+    assert [1000, 1050, 1100, 1100] == [one.usage.input for one in spent.values()]
+    assert {Usage(1000, 400, 40, 8, 1), Usage(1050, 400, 40, 8, 1), Usage(1100, 400, 40, 8, 1)} == {
+        one.usage for one in spent.values()
+    }
+    assert {"gpt-5.6-luna"} == {one.model for one in spent.values()}
+    named = stream("ok.stdout.jsonl")[0]
+    assert isinstance(named, Named)
+    assert {named.session} == {one.conversation for one in spent.values()}
+
+
+def test_a_kill_in_the_middle_of_a_tool_loses_no_tokens_and_no_conversation():
+    events, spent = stream("killed.stdout.jsonl"), requests("killed.transcript.jsonl")
+    assert isinstance(events[0], Named)
+    assert not [event for event in events if isinstance(event, Finished | Spent)]
+    assert {events[0].session} == {one.conversation for one in spent.values()}
+    assert 2050 == sum(one.usage.input for one in spent.values())  # both requests the server answered
+
+
+def test_the_session_file_names_the_conversation_to_resume_not_that_of_a_sub_agent():
+    line = (
+        '{"timestamp":"t","type":"token_usage_record","payload":{"thread_id":"child","turn_id":"t","session_id":"root",'
+        '"response_id":"r","usage":{"input_tokens":5}}}'
+    )
+    assert (Named("root"), Spent("child", "r", Usage(input=5, requests=1))) == CodexReader().transcript(line)
+
+
+def test_a_response_without_an_id_is_told_apart_by_what_was_spent_before_it():
+    line = (
+        '{"type":"token_usage_record","payload":{"thread_id":"a","turn_id":"t","usage":{"input_tokens":5},'
+        '"thread_token_usage":{"total_tokens":%d}}}'
+    )
+    one, other = (CodexReader().transcript(line % total)[0] for total in (5, 10))
+    assert isinstance(one, Spent)
+    assert isinstance(other, Spent)
+    assert one.request != other.request
+
+
+@pytest.mark.parametrize(
+    ("name", "trouble"),
+    [
+        ("rate-limited", Trouble.RATE_LIMIT),
+        ("auth", Trouble.AUTH),
+        ("server-error", Trouble.SERVER),
+        ("quota", Trouble.QUOTA),
+        ("context-full", Trouble.CONTEXT_FULL),
+    ],
+)
+def test_a_provider_that_keeps_failing_is_put_in_its_class_and_ends_the_turn(name: str, trouble: Trouble):
+    events = stream(f"{name}.stdout.jsonl")
+    hurt, finished = events[-2:]
+    assert {trouble} == {event.trouble for event in hurts(f"{name}.stdout.jsonl")}
+    assert isinstance(hurt, Hurt)
+    assert hurt.gives_up
+    assert isinstance(finished, Finished)
+    assert not finished.ok
+
+
+def test_while_codex_tries_again_nothing_is_given_up():
+    assert [False] * 11 + [True] == [hurt.gives_up for hurt in hurts("rate-limited.stdout.jsonl")]
+
+
+def test_the_wait_a_provider_asks_for_is_heard():
+    assert [3.054] == [hurt.retry_after_seconds for hurt in hurts("asked-to-wait.stdout.jsonl")]
+
+
+@pytest.mark.parametrize(
+    ("message", "trouble"),
+    [
+        ("Missing environment variable: `X`.", Trouble.AUTH),
+        ("Your access token could not be refreshed. Please log out and sign in again.", Trouble.AUTH),
+        ("Quota exceeded. Check your plan and billing details.", Trouble.QUOTA),
+        ("unexpected status 402 Payment Required: scripted 402, url: http://127.0.0.1:4000/v1/responses", Trouble.QUOTA),
+        ("The model `x` does not exist or you do not have access to it.", Trouble.SETUP),
+        ("{\"detail\": \"The 'x' model is not supported when using Codex with a ChatGPT account.\"}", Trouble.SETUP),
+        ("Selected model is at capacity. Please try a different model.", Trouble.SERVER),
+        ("Connection failed: error sending request", Trouble.SERVER),
+        ("something new", Trouble.SERVER),
+    ],
+)  # fmt: skip
+def test_each_message_has_its_class(message: str, trouble: Trouble):
+    line = '{"type":"turn.failed","error":{"message":%s}}' % json.dumps(message)
+    hurt = CodexReader().stdout(line)[0]
+    assert isinstance(hurt, Hurt)
+    assert trouble == hurt.trouble
+
+
+def test_another_model_that_answers_is_seen():
+    events = stream("rerouted.stdout.jsonl")
+    assert [ModelSeen("gpt-5.6-sneaky")] == [event for event in events if isinstance(event, ModelSeen)]
+    assert not [event for event in events if isinstance(event, Hurt)]
+
+
+def test_words_of_a_model_or_a_tool_are_no_complaint():
+    said = '{"type":"item.completed","item":{"type":"agent_message","text":"error: 401 rate limit usage limit"}}'
+    ran = '{"type":"item.completed","item":{"type":"command_execution","aggregated_output":"429 Too Many Requests"}}'
+    reader = CodexReader()
+    assert (Said("error: 401 rate limit usage limit"),) == reader.stdout(said)
+    assert () == reader.stdout(ran)
+
+
+def test_a_refused_command_line_is_a_matter_of_setup():
+    events = [event for line in lines("refused.stderr.txt") for event in CodexReader().stderr(line)]
+    assert [Trouble.SETUP] == [event.trouble for event in events if isinstance(event, Hurt)]
+    hurt = CodexReader().exit(2)
+    assert hurt is not None
+    assert Trouble.SETUP == hurt.trouble
+    assert [None, None] == [CodexReader().exit(0), CodexReader().exit(1)]
+
+
+def test_log_lines_of_things_codex_gets_over_are_no_complaint():
+    line = "2026-11-30T17:12:32Z ERROR codex_models_manager::manager: failed to refresh available models: Connection failed"
+    assert () == CodexReader().stderr(line)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
+        ["type", "item", "usage", "error", "message", "payload", "thread_id", "turn_id", "response_id", "changes"]
+    ), inner, max_size=4),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(JSON, st.sampled_from(["thread.started", "item.started", "item.completed", "error", "turn.failed",
+                              "turn.completed", "session_meta", "turn_context", "token_usage_record"]), st.data())  # fmt: skip
+def test_garbage_never_raises(value: object, kind: str, data: st.DataObject):
+    line = json.dumps({"payload": value, "item": value, "usage": value, "error": value, "message": value, "type": kind})
+    real = data.draw(
+        st.sampled_from([*lines("ok.stdout.jsonl"), *lines("ok.transcript.jsonl"), *lines("quota.stdout.jsonl")])
+    )
+    for text in (line, json.dumps(value), line[: len(line) // 2], real[: data.draw(st.integers(0, len(real)))]):
+        reader = CodexReader()
+        for read in (reader.stdout, reader.stderr, reader.transcript):
+            assert isinstance(read(text), tuple)
+
+
+@given(st.text())
+def test_any_text_is_only_read(text: str):
+    reader = CodexReader()
+    assert (*reader.stdout(text), *reader.stderr(text), *reader.transcript(text)) is not None
