@@ -137,8 +137,11 @@ def start(options: StartOptions, voice: Voice, clock: Clock | None = None, pace:
             if notice := unequal_budgets({name: c.joined.budget for name, c in ledger.view.competitors.items()}):
                 voice.say(f"race {layout.race}: {notice}")
             facts = RaceFacts(view.created.noise_floor, ground.data_dir)
-            with Referee(layout, ledger, judge, facts, clock, options.home) as referee:
-                reason = _supervise(options, chosen, ledger, referee, voice, clock, pace, machine, available)
+            deadline = None if options.max_hours is None else clock.monotonic() + options.max_hours * 3600
+            time_left = TimeLeft(clock, deadline)
+            with Referee(layout, ledger, judge, facts, clock, options.home, time_left.of) as referee:
+                seat = Seat(chosen, ledger, referee, machine, available, time_left)
+                reason = _supervise(options, seat, voice, clock, pace)
         race.write_metrics(layout, ledger.view)
         return Finish(layout, reason, ledger.view)
 
@@ -220,32 +223,35 @@ def _ledger(options: StartOptions, chosen: Choice, ground: race.Ground, voice: V
     return ledger
 
 
-def _supervise(
-    options: StartOptions,
-    chosen: Choice,
-    ledger: Ledger,
-    referee: Referee,
-    voice: Voice,
-    clock: Clock,
-    pace: Pace | None,
-    machine: Machine,
-    available: Mapping[str, Availability],
-) -> str:
+@dataclass(frozen=True)
+class Seat:
+    """A race that is ready to run."""
+
+    chosen: Choice
+    ledger: Ledger
+    referee: Referee
+    machine: Machine
+    available: Mapping[str, Availability]
+    time_left: TimeLeft
+
+
+def _supervise(options: StartOptions, seat: Seat, voice: Voice, clock: Clock, pace: Pace | None) -> str:
+    chosen, ledger = seat.chosen, seat.ledger
     begun = clock.monotonic()
     words = holder_words(clock)
     with display(voice, hear=lambda name: latest_line(chosen.layout, ledger.view, name)) as shown:
         supervisor = Supervisor(
             chosen.layout,
             ledger,
-            referee,
+            seat.referee,
             chosen.running,
             clock=clock,
             surroundings=os.environ,
-            machine=machine,
-            available=available,
+            machine=seat.machine,
+            available=seat.available,
             accounts=Accounts({}, options.parallel_per_account),
-            time_left=TimeLeft(clock, None if options.max_hours is None else begun + options.max_hours * 3600),
-            confinement=pid_namespace(machine),
+            time_left=seat.time_left,
+            confinement=pid_namespace(seat.machine),
             parallel=options.parallel,
             pace=pace,
             on_tick=lambda view: shown.show(status_of(view, words), clock.monotonic() - begun),

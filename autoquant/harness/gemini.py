@@ -26,7 +26,10 @@ KEY = "GEMINI_API_KEY"
 ROUTERS = re.compile(r"auto\b|pro$|flash$|flash-lite$")
 """Names behind which the CLI chooses a model itself."""
 
-_SETTINGS_FILE = ".gemini/race-settings.json"
+_SETTINGS_FILES = (".gemini/race-settings.json", ".gemini/settings.json")
+"""The first overrules what the agent writes into the workspace's .gemini, but the CLI passes over it where a folder
+above can be written by others (a sticky /tmp, an umask of 002); the second is always read.
+"""
 
 _HELPERS = (
     "classifier", "prompt-completion", "fast-ack-helper", "edit-corrector", "summarizer-default", "summarizer-shell",
@@ -119,7 +122,7 @@ class GeminiHarness:
         )  # fmt: skip
         env = {
             "GEMINI_CLI_HOME": str(request.home),
-            "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(request.home / _SETTINGS_FILE),
+            "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(request.home / _SETTINGS_FILES[0]),
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
             "GEMINI_CLI_NO_RELAUNCH": "true",  # else it starts itself again as a child, which outlives it
             "GEMINI_TELEMETRY_ENABLED": "false",
@@ -132,7 +135,10 @@ class GeminiHarness:
             cwd=request.workspace,
             env=env,
             stdin=request.prompt.encode(),
-            files={_SETTINGS_FILE: settings, **(mended_chats(request.home, request.resume) if request.resume else {})},
+            files={
+                **dict.fromkeys(_SETTINGS_FILES, settings),
+                **(mended_chats(request.home, request.resume) if request.resume else {}),
+            },
             links=found.links,
         )
 

@@ -20,8 +20,10 @@ from autoquant import process
 
 KEY = "AUTOQUANT_TEST_KEY"
 BUDGET = 3
-EDIT = "echo \"import os  # $(date +%s%N)\" >> strategy.py; python run.py -m 'one more line'"
-"""An experiment that costs no evaluation: the import is not allowed."""
+EDIT = (
+    "python3 -c \"import time; print('import os  #', time.time_ns())\" >> strategy.py; python run.py -m 'one more line'"
+)
+"""An experiment that costs no evaluation: the import is not allowed. Gemini refuses commands with $(…) in them."""
 SLOW = "if [ ! -e scratch/slept ]; then touch scratch/slept; python3 -c 'import time; time.sleep(60)'; fi; " + EDIT
 """The first time it waits to be killed; asked again it is an experiment like the others."""
 
@@ -34,6 +36,8 @@ class Driven:
     model: str
     path: str = ""
     """Of the base URL."""
+    tells_after_the_tool: bool = False
+    """It reports a request's tokens once the tool call it led to has ended: those of one cut off stay unknown."""
 
     def entry(self, url: str) -> str:
         facts = {
@@ -66,7 +70,7 @@ DRIVEN = [
     Driven("grok", "grok-4.5", "/v1"),
     Driven("claude", "claude-opus-4-5"),
     Driven("gemini", "gemini-3.6-flash"),
-    Driven("opencode", "fake-model", "/v1"),
+    Driven("opencode", "fake-model", "/v1", tells_after_the_tool=True),
 ]
 
 
@@ -132,10 +136,16 @@ def check_the_record(state: Path, driven: Driven, server: ModelServer, status: d
     asked = [one for one in server.asked() if one.answered]
     assert {"high"} == {driven.effort(one) for one in asked if one.has_tools}
     usage = status["usage"]
-    counted = [one for one in asked if one.has_tools]
-    assert len(counted) == usage["requests"]
-    assert sum(one.input_tokens for one in counted) == usage["input"]
-    assert (400 * len(counted), 40 * len(counted)) == (usage["cached"], usage["output"])
+    assert len([one for one in asked if one.has_tools]) == usage["requests"]
+    told = [one for one in asked if one.has_tools and not (driven.tells_after_the_tool and is_cut_off(one, asked))]
+    assert sum(one.input_tokens for one in told) == usage["input"]
+    assert (400 * len(told), 40 * len(told)) == (usage["cached"], usage["output"])
+
+
+def is_cut_off(one: Asked, asked: list[Asked]) -> bool:
+    """Whether the pause hit the tool call that this request led to: the next one comes long after it."""
+    later = [other.at for other in asked if other.at > one.at]
+    return bool(later) and min(later) - one.at > 3.0
 
 
 def marked(start: str) -> list[int]:

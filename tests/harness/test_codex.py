@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoquant.errors import HarnessFault
@@ -166,7 +166,8 @@ def test_a_fresh_session_has_its_prompt_on_standard_input(programs: Path):
     made = plan(LUNA, machine(programs, OPENAI_API_KEY="sk-1"))
     expected = (
         str(programs / "codex"), "exec", "--json", "--skip-git-repo-check",
-        "--dangerously-bypass-approvals-and-sandbox", "--model", "gpt-5.6-luna", "-c", 'model_reasoning_effort="high"', "-",
+        "--dangerously-bypass-approvals-and-sandbox", "--model", "gpt-5.6-luna", "-c", 'model_reasoning_effort="high"',
+        "-",
     )  # fmt: skip
     assert expected == made.argv
     assert "Begin — α.\n".encode() == made.stdin
@@ -241,9 +242,8 @@ def test_the_stream_names_the_conversation_first_and_finishes_last():
     events = stream("ok.stdout.jsonl")
     assert isinstance(events[0], Named)
     assert Finished(True, "Done: scripted run finished.") == events[-1]
-    assert [Called("shell", "/bin/bash -lc 'echo one; echo y=2 >> strategy.py'"), Called("shell", "/bin/bash -lc 'echo two'")] == [
-        event for event in events if isinstance(event, Called)
-    ]  # fmt: skip
+    commands = ["/bin/bash -lc 'echo one; echo y=2 >> strategy.py'", "/bin/bash -lc 'echo two'"]
+    assert [Called("shell", command) for command in commands] == [e for e in events if isinstance(e, Called)]
     assert [Said("Done: scripted run finished.")] == [event for event in events if isinstance(event, Said)]
 
 
@@ -332,7 +332,7 @@ def test_the_wait_a_provider_asks_for_is_heard():
         ("Missing environment variable: `X`.", Trouble.AUTH),
         ("Your access token could not be refreshed. Please log out and sign in again.", Trouble.AUTH),
         ("Quota exceeded. Check your plan and billing details.", Trouble.QUOTA),
-        ("unexpected status 402 Payment Required: scripted 402, url: http://127.0.0.1:4000/v1/responses", Trouble.QUOTA),
+        ("unexpected status 402 Payment Required: scripted 402, url: http://127.0.0.1:4000", Trouble.QUOTA),
         ("The model `x` does not exist or you do not have access to it.", Trouble.SETUP),
         ("{\"detail\": \"The 'x' model is not supported when using Codex with a ChatGPT account.\"}", Trouble.SETUP),
         ("Selected model is at capacity. Please try a different model.", Trouble.SERVER),
@@ -341,8 +341,7 @@ def test_the_wait_a_provider_asks_for_is_heard():
     ],
 )  # fmt: skip
 def test_each_message_has_its_class(message: str, trouble: Trouble):
-    line = '{"type":"turn.failed","error":{"message":%s}}' % json.dumps(message)
-    hurt = CodexReader().stdout(line)[0]
+    hurt = CodexReader().stdout(json.dumps({"type": "turn.failed", "error": {"message": message}}))[0]
     assert isinstance(hurt, Hurt)
     assert trouble == hurt.trouble
 
@@ -371,33 +370,30 @@ def test_a_refused_command_line_is_a_matter_of_setup():
 
 
 def test_log_lines_of_things_codex_gets_over_are_no_complaint():
-    line = "2026-11-30T17:12:32Z ERROR codex_models_manager::manager: failed to refresh available models: Connection failed"
+    line = (
+        "2026-11-30T17:12:32Z ERROR codex_models_manager::manager: failed to refresh available models: 401 rate limit"
+    )
     assert () == CodexReader().stderr(line)
 
 
+WORDS = ["type", "item", "usage", "error", "message", "payload", "thread_id", "turn_id", "response_id", "changes"]
+KINDS = [
+    "thread.started", "item.started", "item.completed", "error", "turn.failed", "turn.completed", "session_meta",
+    "turn_context", "token_usage_record", "agent_message", "file_change", "command_execution",
+]  # fmt: skip
 JSON = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
-        ["type", "item", "usage", "error", "message", "payload", "thread_id", "turn_id", "response_id", "changes"]
-    ), inner, max_size=4),
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5) | st.sampled_from(KINDS),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
     max_leaves=12,
-)  # fmt: skip
+)
+REAL = [*lines("ok.stdout.jsonl"), *lines("ok.transcript.jsonl"), *lines("quota.stdout.jsonl")]
 
 
-@given(JSON, st.sampled_from(["thread.started", "item.started", "item.completed", "error", "turn.failed",
-                              "turn.completed", "session_meta", "turn_context", "token_usage_record"]), st.data())  # fmt: skip
-def test_garbage_never_raises(value: object, kind: str, data: st.DataObject):
+@settings(deadline=None)
+@given(JSON, st.sampled_from(KINDS), st.sampled_from(REAL), st.integers(0, 2_000), st.text())
+def test_garbage_never_raises(value: object, kind: str, real: str, cut: int, text: str):
     line = json.dumps({"payload": value, "item": value, "usage": value, "error": value, "message": value, "type": kind})
-    real = data.draw(
-        st.sampled_from([*lines("ok.stdout.jsonl"), *lines("ok.transcript.jsonl"), *lines("quota.stdout.jsonl")])
-    )
-    for text in (line, json.dumps(value), line[: len(line) // 2], real[: data.draw(st.integers(0, len(real)))]):
+    for garbage in (line, json.dumps(value), line[: len(line) // 2], real[:cut], text):
         reader = CodexReader()
         for read in (reader.stdout, reader.stderr, reader.transcript):
-            assert isinstance(read(text), tuple)
-
-
-@given(st.text())
-def test_any_text_is_only_read(text: str):
-    reader = CodexReader()
-    assert (*reader.stdout(text), *reader.stderr(text), *reader.transcript(text)) is not None
+            assert isinstance(read(garbage), tuple)

@@ -43,6 +43,7 @@ def plan(root: Path, who: Competitor, *, resume: str | None = None, on: Machine 
 
 
 def settings(made: SessionPlan) -> dict[str, dict[str, object]]:
+    assert made.files[".gemini/settings.json"] == made.files[".gemini/race-settings.json"]
     return json.loads(made.files[".gemini/race-settings.json"])  # type: ignore[no-any-return]
 
 
@@ -228,7 +229,7 @@ def test_the_mended_file_begins_with_all_that_was_there(tmp_path: Path):
     (chats / name).write_text(content + '{"torn": ')
     (chats / "session-2026-11-30T17-19-00000000.jsonl").write_text(content)
     made = plan(tmp_path, competitor(), resume=SESSION).files
-    assert {".gemini/race-settings.json", f".gemini/tmp/work-tree/chats/{name}"} == set(made)
+    assert {".gemini/race-settings.json", ".gemini/settings.json", f".gemini/tmp/work-tree/chats/{name}"} == set(made)
     assert made[f".gemini/tmp/work-tree/chats/{name}"].startswith(content + '{"torn": \n{')
 
 

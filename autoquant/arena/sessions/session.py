@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -48,6 +49,15 @@ def logs_of(layout: RaceLayout, competitor: str, number: int) -> tuple[Path, Pat
     """Logs of a session's standard output and standard error."""
     folder = layout.logs / competitor
     return folder / f"{number:04d}.stdout", folder / f"{number:04d}.stderr"
+
+
+PROFILES = (".bash_profile", ".profile", ".zprofile")
+"""Read by login shells after the system's own profile, which sets PATH anew. Codex runs each command in one."""
+
+
+def profiles(path: str) -> dict[str, str]:
+    """Files below HOME that keep the session's PATH in login shells."""
+    return dict.fromkeys(PROFILES, f"export PATH={shlex.quote(path)}\n")
 
 
 def furnish(home: Path, plan: SessionPlan) -> None:
@@ -158,8 +168,8 @@ class Session:
         shutil.rmtree(temporary, ignore_errors=True)
         for folder in (home, temporary):
             folder.mkdir(parents=True, exist_ok=True)
-        furnish(home, plan)
         env = environment(layout, competitor, plan, surroundings)
+        furnish(home, replace(plan, files={**profiles(env["PATH"]), **plan.files}))
         try:
             self._child = launcher(
                 (*prefix, *plan.argv),

@@ -390,3 +390,11 @@ def test_a_competitor_the_referee_ended_is_not_run_on(stand: Stand):
     stand.ledger.append(r.CompetitorEnded("a", "disqualified"), UTC)
     assert "finished" == stand.supervisor().run()
     assert [] == stand.ends()
+
+
+def test_a_login_shell_finds_the_arenas_python_too(stand: Stand):
+    inner = "import sys, numpy; print(sys.prefix)"
+    shell = f"subprocess.run(['bash', '-lc', 'python -c {chr(34)}{inner}{chr(34)}'])"
+    stand.join("a", f"import subprocess\n{shell}\nsubmit(); submit()")
+    stand.supervisor().run()
+    assert sys.prefix == (stand.layout.logs / "a" / "0001.stdout").read_text().strip()
