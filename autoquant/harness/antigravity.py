@@ -121,7 +121,7 @@ class AntigravityHarness:
 def _credential(competitor: Competitor, machine: Machine) -> tuple[Credential | None, str, str]:
     """The login, or a problem and how to mend it."""
     name = competitor.api_key_env or _KEY
-    if found := from_key(machine, "antigravity", (name,), target=_KEY):
+    if found := from_key(machine, (name,), target=_KEY):
         return found, "", ""
     if competitor.api_key_env or competitor.base_url:
         return None, f"environment variable {name} is not set", f"set {name}; a base_url needs one too, of any text"

@@ -45,11 +45,11 @@ class Competitor:
     """Experiments of its own; None for the race's."""
     group: str = ""
     """Roster name that this is a replicate of; empty when it stands alone."""
-    session_minutes: int = 360
+    session_minutes: float = 360
     """A session that lasts longer is ended; the next one goes on."""
-    quiet_minutes: int = 90
+    quiet_minutes: float = 90
     """A session that opens no attempt for so long is ended."""
-    silent_minutes: int = 30
+    silent_minutes: float = 30
     """A session without any output, CPU use or file change for so long is ended."""
 
 

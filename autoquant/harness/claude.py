@@ -150,10 +150,10 @@ class ClaudeHarness:
 
 def _credential(competitor: Competitor, machine: Machine) -> Credential | None:
     if competitor.api_key_env:
-        return from_key(machine, "claude", (competitor.api_key_env,), "ANTHROPIC_API_KEY")
+        return from_key(machine, (competitor.api_key_env,), "ANTHROPIC_API_KEY")
     return (
-        from_key(machine, "claude", ("ANTHROPIC_API_KEY",))
-        or from_key(machine, "claude", ("CLAUDE_CODE_OAUTH_TOKEN",))
+        from_key(machine, ("ANTHROPIC_API_KEY",))
+        or from_key(machine, ("CLAUDE_CODE_OAUTH_TOKEN",))
         or from_file(machine, "claude", ".claude/.credentials.json", ".claude/.credentials.json")
     )
 

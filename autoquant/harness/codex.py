@@ -126,9 +126,9 @@ def _credential(competitor: Competitor, machine: Machine) -> Credential | None:
     """
     own = _GATEWAY_KEY if competitor.base_url else _KEY
     if name := competitor.api_key_env:
-        return from_key(machine, "codex", (name,), own)
+        return from_key(machine, (name,), own)
     login = None if competitor.base_url else from_file(machine, "codex", _LOGIN_FILE, _LOGIN_FILE)
-    return from_key(machine, "codex", (_KEY,), own) or login or from_key(machine, "codex", ("OPENAI_API_KEY",), own)
+    return from_key(machine, (_KEY,), own) or login or from_key(machine, ("OPENAI_API_KEY",), own)
 
 
 def _missing(competitor: Competitor) -> tuple[str, str]:
@@ -168,7 +168,7 @@ def _configuration(competitor: Competitor) -> dict[str, Any]:
                 "env_key": _GATEWAY_KEY,
                 "supports_websockets": False,
                 "request_max_retries": 4,  # of a 5xx or a failed connection, within each of the next
-                "stream_max_retries": 10,  # the wait doubles from 0.2 s: 429s of three minutes are outlasted
+                "stream_max_retries": 10,  # waits double from 0.2 s, 4 minutes of 5xx; a 429 only if it says how long
                 "stream_idle_timeout_ms": 600_000,
             }
         }

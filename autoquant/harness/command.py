@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from autoquant.errors import HarnessFault
 from autoquant.harness.base import Availability, Competitor, SessionPlan, SessionRequest
@@ -22,7 +23,8 @@ from autoquant.harness.credentials import from_key
 from autoquant.harness.machine import Machine
 from autoquant.harness.plain_reader import PlainReader
 
-PLACEHOLDERS = ("workspace", "prompt_file", "model", "effort", "session", "base_url")
+PLACEHOLDERS = ("workspace", "prompt_file", "model", "effort", "session", "base_url", "checkout")
+_CHECKOUT = Path(__file__).resolve().parent.parent.parent
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -82,7 +84,7 @@ class CommandHarness:
             )
         if not competitor.api_key_env:
             return Availability(ok=True)
-        key = from_key(machine, "command", (competitor.api_key_env,))
+        key = from_key(machine, (competitor.api_key_env,))
         if key is None:
             return Availability(
                 ok=False,
@@ -101,7 +103,7 @@ class CommandHarness:
         program = machine.find(competitor.argv[0])
         if program is None:
             raise HarnessFault(f"{competitor.name}: {competitor.argv[0]} not found", "install it and start again")
-        key = from_key(machine, "command", (competitor.api_key_env,)) if competitor.api_key_env else None
+        key = from_key(machine, (competitor.api_key_env,)) if competitor.api_key_env else None
         if competitor.api_key_env and key is None:
             name = competitor.api_key_env
             raise HarnessFault(f"{competitor.name}: environment variable {name} is not set", f"set {name}")
@@ -112,6 +114,7 @@ class CommandHarness:
             "effort": competitor.effort,
             "session": str(request.number),
             "base_url": competitor.base_url,
+            "checkout": str(_CHECKOUT),
         }
         return SessionPlan(
             argv=(program, *fill(competitor.argv[1:], values), *competitor.args),

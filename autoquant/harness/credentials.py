@@ -26,17 +26,18 @@ class Credential:
     """Path below the private HOME, the user's file."""
 
 
-def from_key(machine: Machine, harness: str, names: Sequence[str], target: str | None = None) -> Credential | None:
-    """The first variable of `names` that is set, handed on under `target` or its own name.
+def from_key(machine: Machine, names: Sequence[str], target: str | None = None) -> Credential | None:
+    """The first variable of `names` that is set, handed on under `target` or its own name. One key is one account,
+    whichever programs use it.
 
     >>> machine = Machine({"OPENAI_API_KEY": "sk-1"}, Path("/"), False)
-    >>> from_key(machine, "codex", ("CODEX_API_KEY", "OPENAI_API_KEY")).login
+    >>> from_key(machine, ("CODEX_API_KEY", "OPENAI_API_KEY")).login
     'API key (OPENAI_API_KEY)'
     """
     for name in names:
         if value := machine.env.get(name, ""):
             digest = hashlib.sha256(value.encode()).hexdigest()[:8]
-            return Credential(f"API key ({name})", f"{name}/{digest}", {target or name: value})
+            return Credential(f"API key ({name})", f"key/{digest}", {target or name: value})
     return None
 
 

@@ -148,7 +148,7 @@ class GeminiHarness:
 
 
 def _credential(competitor: Competitor, machine: Machine) -> Credential | None:
-    return from_key(machine, "gemini", (competitor.api_key_env or KEY,), KEY)
+    return from_key(machine, (competitor.api_key_env or KEY,), KEY)
 
 
 def _missing(competitor: Competitor) -> tuple[str, str]:

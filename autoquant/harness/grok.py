@@ -130,9 +130,9 @@ def _credential(competitor: Competitor, machine: Machine) -> Credential | None:
     """In the CLI's own order: a login goes before XAI_API_KEY."""
     own = _GATEWAY_KEY if competitor.base_url else _KEY
     if name := competitor.api_key_env:
-        return from_key(machine, "grok", (name,), own)
+        return from_key(machine, (name,), own)
     login = None if competitor.base_url else from_file(machine, "grok", _LOGIN_FILE, _LOGIN_FILE)
-    return login or from_key(machine, "grok", (_KEY,), own)
+    return login or from_key(machine, (_KEY,), own)
 
 
 def _renewed(found: Credential) -> dict[str, str]:

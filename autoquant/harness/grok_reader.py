@@ -25,11 +25,12 @@ _COMPLAINTS: tuple[tuple[Trouble, str], ...] = (
         r"status 402|insufficient_quota|current quota|available credits|out of credits|spending (limit|cap)",
     ),
     (Trouble.QUOTA, r"(available|out of) credits|spending (limit|cap)|(usage|weekly|credit|monthly) limit"),
-    (Trouble.RATE_LIMIT, r"status 429|rate[ _]limit|too many requests"),
+    (Trouble.RATE_LIMIT, r"status 429|rate[ _]limit|too many requests|resource has been exhausted|slow down"),
     (Trouble.AUTH, r"status 40[13]|\(401\)|unauthorized|incorrect api key|invalid api key|not signed in|sign in again"),
     (Trouble.SETUP, r"unknown model|unknown effort|couldn't set model|status 404|model .* does not exist"),
 )
-"""Words of Grok's own messages, as the scripted server provoked them. Whatever fits none is the provider's trouble."""
+"""Words of Grok's own messages, as the scripted server provoked them. Whatever fits none is the provider's trouble.
+Of a 429 Grok passes on the provider's words alone, without the number."""
 
 _IN_SESSION = re.compile(r"/sessions/[^/]+/([0-9a-f-]{36})/")
 """In the name of the file where Grok keeps a command's output: the stream's only word on the session before its end."""

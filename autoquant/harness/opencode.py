@@ -189,7 +189,7 @@ def _credential(competitor: Competitor, machine: Machine) -> tuple[Credential | 
     """The login, or a problem and how to mend it."""
     if competitor.base_url:
         names = (competitor.api_key_env,) if competitor.api_key_env else ("OPENAI_API_KEY",)
-        found = from_key(machine, "opencode", names, target=ENDPOINT_KEY)
+        found = from_key(machine, names, target=ENDPOINT_KEY)
         hint = f"set {names[0]} (any text, if {competitor.base_url} asks for none), or name another in api_key_env"
         return found, "" if found else f"environment variable {names[0]} is not set", "" if found else hint
     provider, _, rest = competitor.model.partition("/")
@@ -199,10 +199,10 @@ def _credential(competitor: Competitor, machine: Machine) -> tuple[Credential | 
     if competitor.api_key_env:
         if provider not in KEYS:
             return None, f"api_key_env does not go with provider {provider}", "log in: opencode auth login"
-        found = from_key(machine, "opencode", (competitor.api_key_env,), target=known[0])
+        found = from_key(machine, (competitor.api_key_env,), target=known[0])
         problem = "" if found else f"environment variable {competitor.api_key_env} is not set"
         return found, problem, "" if found else f"set {competitor.api_key_env}, or remove api_key_env"
-    if found := from_key(machine, "opencode", known, target=known[0] if known else None):
+    if found := from_key(machine, known, target=known[0] if known else None):
         return found, "", ""
     if (login := from_file(machine, "opencode", _AUTH, _AUTH)) and provider in _logins(machine):
         return Credential(login.login, f"opencode/{provider}/login", links=login.links), "", ""

@@ -16,7 +16,8 @@ from autoquant.harness.searchers import SEARCHERS
 COLOUR = re.compile(r"#[0-9A-Fa-f]{6}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RESERVED_VARIABLES = frozenset({"HOME", "PATH", "TMPDIR", "AUTOQUANT_RUN"})
-_TYPES = {
+_NUMBER = (int, float)
+_TYPES: dict[str, type | tuple[type, ...]] = {
     "name": str,
     "harness": str,
     "model": str,
@@ -31,12 +32,12 @@ _TYPES = {
     "seed": int,
     "budget": int,
     "replicates": int,
-    "session_minutes": int,
-    "quiet_minutes": int,
-    "silent_minutes": int,
+    "session_minutes": _NUMBER,
+    "quiet_minutes": _NUMBER,
+    "silent_minutes": _NUMBER,
 }
 _REQUIRED = ("name", "harness", "model", "colour")
-_WORDS = {str: "text", int: "a whole number", list: "a list", dict: "a table"}
+_WORDS: dict[object, str] = {str: "text", int: "a whole number", _NUMBER: "a number", list: "a list", dict: "a table"}
 _PROGRAMS = tuple(kind for kind in KINDS if kind != "control")
 _USERS: dict[str, tuple[str, ...]] = {
     "argv": ("command",),
@@ -50,7 +51,7 @@ _USERS: dict[str, tuple[str, ...]] = {
 }
 """Keys that only some harnesses can use; for any other they would be accepted and ignored."""
 _MINUTES = ("session_minutes", "quiet_minutes", "silent_minutes")
-_RANGES = {"budget": (1, 10_000), "replicates": (1, 20), **dict.fromkeys(_MINUTES, (1, 10_080))}
+_RANGES = {"budget": (1, 10_000), "replicates": (1, 20), **dict.fromkeys(_MINUTES, (0.1, 10_080))}
 _COPIED = ("effort", "base_url", "api_key_env", "seed", "budget", *_MINUTES)
 
 Refuse = Callable[..., ConfigError]

@@ -46,8 +46,13 @@ class FileTail:
         except OSError:
             return lines
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            facts = os.fstat(descriptor)
+            if not stat.S_ISREG(facts.st_mode):
                 return lines
+            if (
+                facts.st_size < self._offset
+            ):  # cut in place, as Grok does with its log: what was read before counts once
+                self._offset, self._rest, self._skipping = 0, b"", False
             while data := os.pread(descriptor, _CHUNK, self._offset):
                 self._offset += len(data)
                 *whole, self._rest = (self._rest + data).split(b"\n")
@@ -85,7 +90,7 @@ class Evidence:
         self._tails: dict[Path, FileTail] = {}
         self.meter = meter
         self.conversation: str | None = None
-        """The id the newest transcript line named."""
+        """The id the newest transcript line of the present session named."""
 
     def look(self) -> bool:
         """Take in what transcripts have grown by; whether there was anything."""
@@ -123,13 +128,19 @@ class Listener:
         self._reader = reader
         self._streams = tuple(zip(map(FileTail, logs), (reader.stdout, reader.stderr), strict=True))
         self._evidence = evidence
-        self.conversation: str | None = None
+        self._named: str | None = None
+        evidence.conversation = None
         self.trouble: Hurt | None = None
         """The last complaint that nothing good followed."""
         self.last_hurt: Hurt | None = None
         self.finished: Finished | None = None
         self.models: list[str] = []
         """Models that answered, in order, each once."""
+
+    @property
+    def conversation(self) -> str | None:
+        """The program's id of it, from the stream or, where that does not tell, from a transcript."""
+        return self._named or self._evidence.conversation
 
     @property
     def output_bytes(self) -> int:
@@ -162,7 +173,7 @@ class Listener:
                         self.trouble = None
                     continue
                 case Named(session=session):
-                    self.conversation = session
+                    self._named = session
                 case ModelSeen(model=model):
                     if model not in self.models:
                         self.models.append(model)
@@ -180,11 +191,13 @@ def read_back(layout: RaceLayout, racer: CompetitorView) -> tuple[Evidence, dict
     harness = harness_of(competitor)
     home = home_of(layout, name)
     evidence = Evidence(harness.reader(), home, harness.transcripts, Meter(name, competitor.model))
-    conversations = {}
+    evidence.look()
+    newest, conversations = evidence.conversation, {}
     for session in racer.sessions:
         listener = Listener(harness.reader(), logs_of(layout, name, session.number), evidence)
         listener.look(last=True)
         if listener.conversation is not None:
             conversations[session.number] = listener.conversation
-    evidence.look()
+    if racer.sessions and newest is not None:
+        conversations.setdefault(racer.sessions[-1].number, newest)
     return evidence, conversations

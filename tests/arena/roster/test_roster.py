@@ -98,14 +98,14 @@ def test_every_key_reaches_the_competitor():
             api_key_env='"MY_KEY"',
             budget="7",
             session_minutes="1",
-            quiet_minutes="2",
+            quiet_minutes="2.5",
             silent_minutes="3",
         ),
         "x",
     )
     assert ("high", ("--search", "a b"), {"A": "1"}, ("B",)) == (racer.effort, racer.args, racer.env, racer.pass_env)
     assert ("https://models.example/v1", "MY_KEY", 7) == (racer.base_url, racer.api_key_env, racer.budget)
-    assert (1, 2, 3) == (racer.session_minutes, racer.quiet_minutes, racer.silent_minutes)
+    assert (1, 2.5, 3) == (racer.session_minutes, racer.quiet_minutes, racer.silent_minutes)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,9 @@ def test_every_key_reaches_the_competitor():
         (entry(env="{ A = 1 }"), 7, "env.A is 1"),
         (entry(env='{ PATH = "x" }'), 7, "the arena sets itself"),
         (entry(pass_env='["A B"]'), 7, "not a variable name"),
-        (entry(session_minutes="0"), 7, "1 to 10080"),
+        (entry(session_minutes="0.01"), 7, "session_minutes is 0.01, expected 0.1 to 10080"),
+        (entry(session_minutes="nan"), 7, "expected 0.1 to 10080"),
+        (entry(session_minutes='"1"'), 7, "expected a number"),
         (entry(seed="3"), 7, "belongs to harness 'control'"),
         (agent(args='["a", 1]'), 6, "args must be a list of texts"),
         (agent(args='"--fast"'), 6, "expected a list"),
@@ -154,7 +156,7 @@ def test_every_key_reaches_the_competitor():
         (agent(budget="0"), 6, "budget is 0, expected 1 to 10000"),
         (agent(budget="10001"), 6, "budget is 10001, expected 1 to 10000"),
         (agent(budget="true"), 6, "a whole number"),
-        (agent(silent_minutes="0"), 6, "silent_minutes is 0, expected 1 to 10080"),
+        (agent(silent_minutes="0"), 6, "silent_minutes is 0, expected 0.1 to 10080"),
         (agent(replicates="0"), 6, "replicates is 0, expected 1 to 20"),
         (agent(replicates="21"), 6, "replicates is 21, expected 1 to 20"),
         (agent(name=f'"{"x" * 38}"', replicates="10"), 6, f"replicates makes '{'x' * 38}-10', which cannot be used"),

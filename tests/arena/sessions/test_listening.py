@@ -177,3 +177,32 @@ def test_looking_again_from_the_start_finds_the_same(tmp_path: Path):
     assert ("c", ["m"]) == (third.conversation, third.models)
     assert 15 == held.meter.total.input
     assert json.dumps(first.models) == json.dumps(second.models)
+
+
+def test_a_transcript_names_the_conversation_where_the_stream_does_not_and_never_a_former_one(tmp_path: Path):
+    held = evidence(tmp_path)
+    (tmp_path / "a.log").write_text("named old\n")
+    held.look()
+    one = listener(tmp_path, held)
+    one.look()
+    assert one.conversation is None
+    with (tmp_path / "a.log").open("a") as handle:
+        handle.write("named new\n")
+    one.look()
+    assert "new" == one.conversation
+    (tmp_path / "out").write_text("named told\n")
+    one.look()
+    assert "told" == one.conversation
+
+
+def test_a_log_that_is_cut_in_place_is_read_anew_and_counts_once(tmp_path: Path):
+    held = evidence(tmp_path)
+    log = tmp_path / "a.log"
+    log.write_text("spent c r1 10\nspent c r2 10\n")
+    held.look()
+    log.write_text("spent c r2 10\n")
+    held.look()
+    with log.open("a") as handle:
+        handle.write("spent c r3 10\n")
+    held.look()
+    assert 30 == held.meter.total.input
