@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from autoquant import process
+from autoquant.arena.sessions.policy import POLICY
+from autoquant.harness import ADAPTERS
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "program.md", "CONTRIBUTING.md")
@@ -54,3 +56,25 @@ def test_every_file_the_readme_names_is_there() -> None:
     named = set(re.findall(r"`((?:docs|tests|bench|autoquant)/[\w./-]*)`", text))
     assert named
     assert [] == [name for name in named if not (REPOSITORY / name).exists() and name != "docs/index.html"]
+
+
+def test_the_readme_tells_what_follows_each_end_of_a_session_as_the_policy_has_it() -> None:
+    rows = dict(re.findall(r"^\|[^|\n]+\| (`[^|]+`) \| ([^|\n]+)", (REPOSITORY / "README.md").read_text(), re.M))
+    told = {outcome: text for names, text in rows.items() for outcome in re.findall(r"`([^`]+)`", names)}
+    follows = {str(outcome): rule for outcome, rule in POLICY.items()}
+    same = "context full", "ended by us"  # "the same" as the row above: a fresh session
+    assert set(follows) <= set(told)
+    for outcome, rule in follows.items():
+        if outcome in same:
+            assert told[outcome].strip() == "the same"
+            assert not rule.resume
+        elif outcome not in ("auth", "setup"):
+            assert rule.resume == bool(re.search(r"resumes|waits", told[outcome])), outcome
+        if outcome not in same and rule.leave_after is not None and rule.leave_after < 12:
+            assert re.search(r"leaves|up to eight times", told[outcome]), outcome
+
+
+def test_the_readme_names_every_kind_of_harness() -> None:
+    table = (REPOSITORY / "README.md").read_text()
+    for kind in ADAPTERS:
+        assert re.search(rf"^\| `{kind}` \|", table, re.M), kind

@@ -197,6 +197,7 @@ def test_evidence_that_shrank_takes_nothing_back() -> None:
 
 
 def test_a_restarted_arena_records_a_lost_tail_and_nothing_twice() -> None:
+    """INV-26."""
     evidence = [spent(f"r{number}", 100, 10) for number in range(10)]
     before = meter(evidence[:6]).due((), 1, 1)
     assert before is not None

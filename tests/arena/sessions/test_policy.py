@@ -89,6 +89,7 @@ def test_three_sessions_without_an_attempt_are_a_stall_whatever_their_class():
 
 
 def test_what_a_provider_does_never_ends_a_competitor():
+    """INV-25."""
     for outcome, rule in POLICY.items():
         if not rule.idle:
             assert "stalled" != after(*[past(outcome)] * 50).step

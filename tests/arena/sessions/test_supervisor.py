@@ -185,6 +185,7 @@ def test_a_session_that_goes_on_after_its_budget_is_ended_though_it_ignores_sigt
 
 
 def test_a_background_child_in_its_own_session_dies_with_the_session_and_holds_nothing_up(stand: Stand):
+    """INV-24."""
     sleep = "[sys.executable, '-c', 'import time; time.sleep(600)']"
     child = f"import subprocess, sys\nsubprocess.Popen({sleep}, start_new_session=True)\n"
     stand.join("a", child + "submit(); submit()")
