@@ -6,139 +6,28 @@ import json
 import os
 import sys
 import threading
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 import pytest
+from stand import SUBMIT, UTC, Stand, make_stand, until
 
 from autoquant import process
 from autoquant.arena.sessions.accounts import Accounts
-from autoquant.arena.sessions.confinement import Confinement, pid_namespace
+from autoquant.arena.sessions.confinement import pid_namespace
 from autoquant.arena.sessions.session import run_mark
-from autoquant.arena.sessions.supervisor import Pace, Supervisor
+from autoquant.arena.sessions.supervisor import Pace
 from autoquant.arena.sessions.time_left import TimeLeft
 from autoquant.clock import SystemClock
 from autoquant.errors import InfrastructureFault
 from autoquant.harness import Availability, Competitor
 from autoquant.harness.machine import Machine
 from autoquant.ledger import records as r
-from autoquant.ledger.layout import RaceLayout
-from autoquant.ledger.ledger import Ledger
-
-UTC = "2026-11-30T00:00:00Z"
-QUICK = Pace(poll=0.01, tick=0.02, farewell=0.3, waits=0.0, listen=0.02, sample=0.05)
-
-SUBMIT = """\
-import os, pathlib, time
-def submit():
-    name = str(time.monotonic_ns())
-    pathlib.Path("requests", name + ".tmp").write_text("")
-    os.rename(f"requests/{name}.tmp", f"requests/{name}")
-    while not pathlib.Path("replies", name).exists():
-        time.sleep(0.005)
-"""
-
-
-@dataclass
-class FakeReferee:
-    """Opens and closes an attempt for each file in requests/; says what it was asked."""
-
-    layout: RaceLayout
-    ledger: Ledger
-    calls: list[str] = field(default_factory=list)
-    fail: Exception | None = None
-
-    def prepare(self, competitor: str) -> Path:
-        folder = self.layout.worktree(competitor)
-        for name in ("requests", "replies"):
-            (folder / name).mkdir(parents=True, exist_ok=True)
-        self.calls.append(f"prepare {competitor}")
-        return folder
-
-    def recover(self) -> None:
-        self.calls.append("recover")
-
-    def audit(self, competitor: str, attempt: int | None, *, owned: bool = True) -> None:
-        self.calls.append(f"audit {competitor}{'' if owned else ' unattended'}")
-
-    def poll(self, competitor: str) -> bool:
-        folder = self.layout.worktree(competitor)
-        waiting = sorted(p for p in (folder / "requests").iterdir() if p.suffix != ".tmp")
-        if not waiting:
-            return False
-        if self.fail is not None:
-            raise self.fail
-        racer = self.ledger.view.competitors[competitor]
-        if racer.left:
-            number = len(racer.attempts) + 1
-            self.ledger.append(r.AttemptOpened(competitor, number, waiting[0].name, "0" * 64, "", 0), UTC)
-            self.ledger.append(r.AttemptClosed(competitor, number, "discard", None, None, None, None), UTC)
-        waiting[0].rename(folder / "replies" / waiting[0].name)
-        return True
-
-
-@dataclass
-class Stand:
-    """A race of fake CLIs."""
-
-    layout: RaceLayout
-    ledger: Ledger
-    referee: FakeReferee
-    competitors: list[Competitor] = field(default_factory=list)
-
-    def join(self, name: str, program: str, *, budget: int = 2, **changes: object) -> None:
-        path = self.layout.root / f"{name}.py"
-        path.write_text(SUBMIT + program)
-        facts: dict[str, object] = {"harness": "command", "model": "m", "effort": "", "colour": "#000000"} | changes
-        argv = (sys.executable, str(path), "{prompt_file}", "{session}")
-        self.competitors.append(Competitor(name=name, argv=argv, **facts))  # type: ignore[arg-type]
-        self.ledger.append(r.CompetitorJoined(name, "command", "m", "", "#000000", budget), UTC)
-
-    def supervisor(self, pace: Pace = QUICK, **changes: object) -> Supervisor:
-        settings: dict[str, object] = {
-            "clock": SystemClock(),
-            "surroundings": os.environ,
-            "machine": Machine.here(),
-            "available": {},
-            "accounts": Accounts({}, None),
-            "time_left": TimeLeft(SystemClock()),
-            "confinement": Confinement(),
-            "pace": pace,
-        } | changes
-        return Supervisor(self.layout, self.ledger, self.referee, self.competitors, **settings)  # type: ignore[arg-type]
-
-    def bodies(self, kind: type) -> list[r.RecordBody]:
-        return [record.body for record in self.ledger.records if isinstance(record.body, kind)]
-
-    def ends(self) -> list[tuple[str, int | None]]:
-        return [(b.reason, b.exit_code) for b in self.bodies(r.SessionEnded) if isinstance(b, r.SessionEnded)]
-
-    def outcomes(self) -> list[str]:
-        return [b.outcome for b in self.bodies(r.SessionEnded) if isinstance(b, r.SessionEnded)]
-
-    def ended(self) -> dict[str, str | None]:
-        return {name: racer.ended for name, racer in self.ledger.view.competitors.items()}
 
 
 @pytest.fixture
 def stand(tmp_path: Path) -> Stand:
-    layout = RaceLayout(tmp_path / "state", "test")
-    layout.root.mkdir(parents=True)
-    ledger = Ledger.open(layout.ledger)
-    pin = r.DataPin("synthetic", "m", "t", "v")
-    created = r.RaceCreated("test", "demo", "p", {}, "c", pin, 0.3, 40, "n", "s", "0" * 64, 2, None, "tamper-evident")
-    ledger.append(created, UTC)
-    return Stand(layout, ledger, FakeReferee(layout, ledger))
-
-
-def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.01)
+    return make_stand(tmp_path)
 
 
 def test_a_session_that_uses_its_budget_and_leaves_is_done(stand: Stand):
