@@ -33,14 +33,14 @@ def dollars(amount: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Hours and minutes, or minutes and seconds below an hour.
+    """Hours and minutes, or minutes and seconds below an hour; never less than none.
 
-    >>> duration(8040), duration(75), duration(9), duration(None)
-    ('2 h 14 m', '1 m 15 s', '9 s', '–')
+    >>> duration(8040), duration(75), duration(9), duration(-1), duration(None)
+    ('2 h 14 m', '1 m 15 s', '9 s', '0 s', '–')
     """
     if seconds is None:
         return DASH
-    whole = int(seconds)
+    whole = max(0, int(seconds))
     hours, minutes = whole // 3600, whole % 3600 // 60
     if hours:
         return f"{hours} h {minutes} m"

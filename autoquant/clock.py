@@ -62,13 +62,3 @@ def day_ms(day: str) -> int:
     1577836800000
     """
     return int(dt.datetime.fromisoformat(day).replace(tzinfo=dt.UTC).timestamp() * 1000)
-
-
-def hours_minutes(seconds: float) -> str:
-    """A stretch of time for people.
-
-    >>> hours_minutes(15_120), hours_minutes(59), hours_minutes(3_600)
-    ('4 h 12 min', '0 min', '1 h 0 min')
-    """
-    minutes = max(0, int(seconds)) // 60
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"

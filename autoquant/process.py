@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -107,14 +107,17 @@ def run(
     return Finished(process.returncode, stdout, stderr)
 
 
-def peek_exit(pid: int) -> int | None:
+def peek_exit(child: subprocess.Popen[bytes]) -> int | None:
     """Exit code of a child that has ended (negative: the signal), None while it runs.
 
-    The child is left unreaped, so that its number cannot be given to a stranger before `end_tree` has looked for what
-    it left behind. A child that was reaped elsewhere counts as ended, with code 0.
+    The child is left unreaped where the system can look without reaping (not macOS before Python 3.13), so that its
+    number cannot be given to a stranger before `end_tree` has looked for what it left behind. A child that was reaped
+    elsewhere counts as ended, with code 0.
     """
+    if not hasattr(os, "waitid"):
+        return child.poll()
     try:
-        facts = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        facts = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
         return 0
     if facts is None:
@@ -122,12 +125,17 @@ def peek_exit(pid: int) -> int | None:
     return facts.si_status if facts.si_code == os.CLD_EXITED else -facts.si_status
 
 
-def end_marked(run_id: str) -> int:
+def end_marked(run_id: str, *, grace_seconds: float = 2.0) -> int:
     """End every process that carries the run mark, with all it started; returns how many carried it."""
     found = marked(run_id)
     for process in found:
-        end_tree(process.pid, run_id=run_id)
+        end_tree(process.pid, run_id=run_id, grace_seconds=grace_seconds)
     return len(found)
+
+
+def count_living(pid: int, run_id: str) -> int:
+    """How many of `pid`'s tree, and of those that carry the mark, are alive."""
+    return len(_family(pid, run_id))
 
 
 def marked(run_id: str) -> list[psutil.Process]:
@@ -147,18 +155,18 @@ def adopt_orphans() -> bool:
     return bool(ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
 
 
-def end_strays(run_id: str) -> int:
-    """End adopted processes that carry `run_id` or no run mark at all, with all they started; returns how many.
+def end_strays(living: Collection[str]) -> int:
+    """End adopted processes, with all they started, whose run mark is not one of `living`; returns how many.
 
-    Another competitor's mark protects a process, as long as that competitor's session lasts. Nobody has a reason to
-    drop the mark: what did so belongs to nobody.
+    The mark of a session that goes on protects a process. Nobody has a reason to drop the mark, or to carry one that
+    nobody has: what did so belongs to nobody.
     """
     ended = 0
     for stray in _adopted():
         with contextlib.suppress(psutil.Error, OSError):
             if stray.status() == psutil.STATUS_ZOMBIE:
                 os.waitpid(stray.pid, os.WNOHANG)
-            elif stray.environ().get(RUN_MARK, run_id) == run_id:
+            elif stray.environ().get(RUN_MARK) not in living:
                 end_tree(stray.pid, grace_seconds=0.2)
                 os.waitpid(stray.pid, os.WNOHANG)
                 ended += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import shlex
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from autoquant import process
-from autoquant.arena.sessions.policy import POLICY
+from autoquant.arena.sessions.policy import POLICY, Outcome
 from autoquant.harness import ADAPTERS
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -72,6 +73,45 @@ def test_the_readme_tells_what_follows_each_end_of_a_session_as_the_policy_has_i
             assert rule.resume == bool(re.search(r"resumes|waits", told[outcome])), outcome
         if outcome not in same and rule.leave_after is not None and rule.leave_after < 12:
             assert re.search(r"leaves|up to eight times", told[outcome]), outcome
+
+
+def test_the_readme_holds_a_whole_account_back_where_the_arena_does() -> None:
+    rows = re.findall(r"^\|[^|\n]+\| (`[^|]+`) \| ([^|\n]+)", (REPOSITORY / "README.md").read_text(), re.M)
+    waiting = {
+        name for names, text in rows if "other racers wait too" in text for name in re.findall(r"`([^`]+)`", names)
+    }
+    assert {str(Outcome.RATE_LIMIT), str(Outcome.QUOTA)} == waiting
+
+
+def test_a_silent_hang_is_told_as_an_idle_session_wherever_stalling_is_explained() -> None:
+    assert POLICY[Outcome.STALL].idle
+    adr = next((REPOSITORY / "docs" / "adr").glob("0011-*.md"))
+    for page in (REPOSITORY / "README.md", REPOSITORY / "docs" / "INVARIANTS.md", adr):
+        text = " ".join(page.read_text().split())
+        assert re.search("hree sessions in a row that end by themselves or hang without an (experiment|attempt)", text)
+        assert re.search("hang (that nobody explains|without a complaint|without any complaint) counts as", text), page
+
+
+def test_no_page_sends_a_reader_to_doctor_for_a_refused_key() -> None:
+    rows = re.findall(r"^\|[^|\n]+\| (`[^|]+`) \| ([^|\n]+)", (REPOSITORY / "README.md").read_text(), re.M)
+    (told,) = [text for names, text in rows if "`auth`" in names]
+    assert "fault line" in told
+    assert "doctor" not in told
+
+
+def test_every_name_a_docstring_points_to_is_there() -> None:
+    rooms = "|".join(path.name for path in (REPOSITORY / "autoquant").iterdir() if (path / "__init__.py").exists())
+    pointer = re.compile(rf"`(?:autoquant\.)?((?:{rooms})(?:\.\w+)+)`")
+    named = {name for path in (REPOSITORY / "autoquant").rglob("*.py") for name in pointer.findall(path.read_text())}
+    assert "arena.sessions.policy.Outcome" in named
+    assert [] == sorted(name for name in named if not exists(f"autoquant.{name}"))
+
+
+def exists(dotted: str) -> bool:
+    try:
+        return pkgutil.resolve_name(dotted) is not None
+    except (ImportError, AttributeError):
+        return False
 
 
 def test_the_readme_names_every_kind_of_harness() -> None:

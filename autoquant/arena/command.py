@@ -15,7 +15,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from autoquant import cli
 from autoquant.protocol import PROTOCOL
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Options = argparse.Namespace
 Action = Callable[[Options], int]
+Commands: TypeAlias = "argparse._SubParsersAction[cli.Parser]"
+"""What subcommands are added to; argparse keeps its name to itself."""
 
 
 @cli.command
@@ -40,26 +42,35 @@ def main(argv: list[str] | None = None) -> int:
 def _parser() -> cli.Parser:
     parser = cli.parser("arena.py", __doc__ or "")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for add in (_add_doctor, _add_start, _add_stop, _add_status, _add_logs, _add_lockbox, _add_report, _add_demo):
+        add(commands)
+    return parser
 
-    def add(name: str, action: Action, summary: str, description: str = "") -> argparse.ArgumentParser:
-        sub = commands.add_parser(
-            name,
-            help=summary,
-            description=description or summary,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        sub.add_argument("--debug", action="store_true", help="show tracebacks")
-        sub.set_defaults(action=action, parser=sub)
-        return sub
 
-    doctor = add("doctor", _doctor, "check data, calibration, isolation, disk and competitors; changes nothing")
+def _add(commands: Commands, name: str, action: Action, summary: str, description: str = "") -> argparse.ArgumentParser:
+    sub = commands.add_parser(
+        name,
+        help=summary,
+        description=description or summary,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    sub.add_argument("--debug", action="store_true", help="show tracebacks")
+    sub.set_defaults(action=action, parser=sub)
+    return sub
+
+
+def _add_doctor(commands: Commands) -> None:
+    summary = "check data, calibration, isolation, disk and competitors; changes nothing"
+    doctor = _add(commands, "doctor", _doctor, summary)
     doctor.add_argument("--skip-harnesses", action="store_true", help="leave the competitors out")
     _competitors(doctor, required=False)
     cli.add_home_options(doctor, state=True)
     cli.add_json_option(doctor)
 
-    start = add("start", _start, "start, resume or extend a race", _START)
+
+def _add_start(commands: Commands) -> None:
+    start = _add(commands, "start", _start, "start, resume or extend a race", _START)
     _competitors(start, required=True)
     start.add_argument(
         "--max-experiments",
@@ -81,24 +92,28 @@ def _parser() -> cli.Parser:
     )
     start.add_argument("--allow-source", metavar="NAME", help="race on data that are not from the public archive")
     start.add_argument("--skip-missing", action="store_true", help="leave out competitors that cannot run here")
-    start.add_argument(
-        "--jobs", type=cli.positive_int, metavar="N", help="strategy calls at a time (default: all cores)"
-    )
+    _jobs(start)
     cli.add_home_options(start, state=True)
     cli.add_json_option(start)
 
-    stop = add("stop", _stop, "ask the running arena to pause cleanly, and wait until it has")
+
+def _add_stop(commands: Commands) -> None:
+    stop = _add(commands, "stop", _stop, "ask the running arena to pause cleanly, and wait until it has")
     _race(stop, "the race to pause (default: the one that runs)")
     cli.add_home_options(stop, state=True)
     cli.add_json_option(stop)
 
-    status = add("status", _status, "show a race; reads only, also while it runs")
+
+def _add_status(commands: Commands) -> None:
+    status = _add(commands, "status", _status, "show a race; reads only, also while it runs")
     _race(status, "the race to show (default: the newest)")
     status.add_argument("--watch", action="store_true", help="go on showing it while it runs")
     cli.add_home_options(status, state=True)
     cli.add_json_option(status)
 
-    logs = add("logs", _logs, "show what a competitor's session printed; reads only, also while it runs")
+
+def _add_logs(commands: Commands) -> None:
+    logs = _add(commands, "logs", _logs, "show what a competitor's session printed; reads only, also while it runs")
     logs.add_argument("name", metavar="NAME", help="the competitor")
     logs.add_argument(
         "-f", "--follow", action="store_true", help="go on while the arena runs: this session, then later ones"
@@ -108,27 +123,31 @@ def _parser() -> cli.Parser:
     logs.add_argument("--raw", action="store_true", help="the lines as the program printed them")
     cli.add_home_options(logs, state=True)
 
-    lockbox = add("lockbox", _lockbox, "open the sealed period, once, after every competitor is terminal")
+
+def _add_lockbox(commands: Commands) -> None:
+    lockbox = _add(commands, "lockbox", _lockbox, "open the sealed period, once, after every competitor is terminal")
     _race(lockbox, "the race whose lockbox to open (default: the newest)")
     lockbox.add_argument("--yes", action="store_true", help="do not ask for the race's name")
     lockbox.add_argument("--base-url", metavar="URL", help="fetch from here; the pinned checksums alone bind")
     lockbox.add_argument("--accept-changed", action="store_true", help="take archives that changed since set-up")
-    lockbox.add_argument(
-        "--jobs", type=cli.positive_int, metavar="N", help="strategy calls at a time (default: all cores)"
-    )
+    _jobs(lockbox)
     cli.add_home_options(lockbox, state=True)
     cli.add_json_option(lockbox)
 
-    report = add("report", _report, "write a race's page, one self-contained HTML file")
+
+def _add_report(commands: Commands) -> None:
+    report = _add(commands, "report", _report, "write a race's page, one self-contained HTML file")
     report.add_argument("--out", type=Path, required=True, metavar="FILE", help="where to write it")
     _race(report, "the race to show (default: the newest)")
     cli.add_home_options(report, state=True)
     cli.add_json_option(report)
 
-    demo = add("demo", _demo, "a whole race in miniature on synthetic data, in a folder of its own", _DEMO)
+
+def _add_demo(commands: Commands) -> None:
+    summary = "a whole race in miniature on synthetic data, in a folder of its own"
+    demo = _add(commands, "demo", _demo, summary, _DEMO)
     demo.add_argument("--out", type=Path, default=Path("demo"), metavar="DIR", help="its folder (default: ./demo)")
     demo.add_argument("--max-experiments", type=cli.positive_int, default=12, metavar="N", help="default: 12")
-    return parser
 
 
 _START = """Start, resume or extend a race.
@@ -149,6 +168,12 @@ def _competitors(target: argparse.ArgumentParser, *, required: bool) -> None:
     )
     target.add_argument(
         "--roster", type=Path, default=cli.HOME / "competitors.toml", metavar="FILE", help="default: competitors.toml"
+    )
+
+
+def _jobs(target: argparse.ArgumentParser) -> None:
+    target.add_argument(
+        "--jobs", type=cli.positive_int, metavar="N", help="strategy calls at a time (default: all cores)"
     )
 
 
@@ -182,7 +207,7 @@ def _doctor(options: Options) -> int:
 
 def _start(options: Options) -> int:
     from autoquant.arena.launch import StartOptions, start
-    from autoquant.arena.show.status import status_of
+    from autoquant.arena.show.status import race_status
     from autoquant.arena.show.table import plain_table
 
     finish = start(
@@ -204,9 +229,9 @@ def _start(options: Options) -> int:
         _voice(),
     )
     if options.json:
-        cli.emit_json(status_of(finish.view, None))
+        cli.emit_json(race_status(finish.layout))
     elif not (sys.stdout.isatty() and sys.stderr.isatty()):  # a live table is already there
-        print(cli.printable(plain_table(status_of(finish.view, None))))
+        print(cli.printable(plain_table(race_status(finish.layout))))
     cli.note(finish.next_step)
     return finish.exit_code
 

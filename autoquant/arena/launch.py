@@ -23,10 +23,10 @@ from autoquant.arena.roster.load import choose, load_roster
 from autoquant.arena.sessions.accounts import Accounts
 from autoquant.arena.sessions.confinement import pid_namespace
 from autoquant.arena.sessions.logs import latest_line
-from autoquant.arena.sessions.session import run_mark
+from autoquant.arena.sessions.place import run_mark
 from autoquant.arena.sessions.supervisor import Pace, Supervisor
 from autoquant.arena.sessions.time_left import TimeLeft
-from autoquant.arena.show.display import display
+from autoquant.arena.show.display import display, show_cursor
 from autoquant.arena.show.status import status_of
 from autoquant.arena.show.voice import Voice
 from autoquant.clock import Clock, SystemClock, utc_iso
@@ -99,7 +99,10 @@ class Finish:
         """What to do now, in one line."""
         race_name = self.view.created.race
         if self.reason == "harness faults":
-            return "next: see the faults (arena.py doctor), then the same command goes on"
+            return (
+                f"next: see who was left and why: arena.py status --race {race_name}, "
+                f"arena.py logs NAME --race {race_name}; then the same command goes on"
+            )
         if not self.view.is_terminal:
             return f"next: race {race_name} is paused ({self.reason}); the same command goes on"
         if self.view.lockbox.is_closed:
@@ -249,12 +252,12 @@ def _supervise(options: StartOptions, seat: Seat, voice: Voice, clock: Clock, pa
             surroundings=os.environ,
             machine=seat.machine,
             available=seat.available,
-            accounts=Accounts({}, options.parallel_per_account),
+            accounts=Accounts(options.parallel_per_account),
             time_left=seat.time_left,
             confinement=pid_namespace(seat.machine),
             parallel=options.parallel,
             pace=pace,
-            on_tick=lambda view: shown.show(status_of(view, words), clock.monotonic() - begun),
+            on_tick=lambda view: shown.show(status_of(view, words, ledger.records), clock.monotonic() - begun),
         )
 
         def pause(reason: str) -> None:
@@ -272,8 +275,11 @@ def stop_on_signals(stop: Callable[[str], None], abandon: Callable[[], None]) ->
 
     def handle(number: int, frame: FrameType | None) -> None:
         if seen:
-            abandon()
-            os._exit(128 + number)
+            try:
+                abandon()
+            finally:
+                show_cursor()
+                os._exit(128 + number)
         seen.append(number)
         stop(SIGNALS[signal.Signals(number)])
 

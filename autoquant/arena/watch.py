@@ -5,10 +5,11 @@ from __future__ import annotations
 from autoquant import codec
 from autoquant.arena.sessions.logs import latest_line
 from autoquant.arena.show.display import display
-from autoquant.arena.show.status import holder, race_view, status_of
+from autoquant.arena.show.status import holder, race_records, race_view, status_of
 from autoquant.arena.show.voice import Voice
 from autoquant.clock import Clock, SystemClock
 from autoquant.ledger.layout import RaceLayout
+from autoquant.ledger.replay import replay
 
 
 def watch(layout: RaceLayout, voice: Voice, *, as_json: bool, clock: Clock | None = None, seconds: float = 1.0) -> None:
@@ -18,8 +19,9 @@ def watch(layout: RaceLayout, voice: Voice, *, as_json: bool, clock: Clock | Non
     view = race_view(layout)
     with display(voice, watching=True, hear=lambda name: latest_line(layout, view, name)) as table:
         while True:
-            view = race_view(layout)
-            status = status_of(view, holder(layout))
+            records = race_records(layout)
+            view = replay(records, str(layout.ledger))
+            status = status_of(view, holder(layout), records)
             if as_json:
                 line = codec.dumps(status)
                 if line != shown:

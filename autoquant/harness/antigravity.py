@@ -20,85 +20,75 @@ What its documentation and their observations warn of, and what is done about it
 from __future__ import annotations
 
 import json
-import re
-from dataclasses import dataclass
+from collections.abc import Iterable
 
-from autoquant.errors import HarnessFault
+from autoquant.harness.agent import AgentHarness
 from autoquant.harness.antigravity_reader import AntigravityReader
-from autoquant.harness.base import Availability, Competitor, SessionPlan, SessionRequest
-from autoquant.harness.credentials import Credential, from_file, from_key
+from autoquant.harness.base import Competitor, Refusal, SessionPlan, SessionRequest, lasting_name
+from autoquant.harness.credentials import Credential, from_file, from_key, no_login
 from autoquant.harness.machine import Machine
 
-PROGRAM = "agy"
 DOCUMENTED = "1.2"
 """Versions whose documentation this follows."""
-INSTALL = "see https://antigravity.google/docs/cli/install"
+INSTALL = "install it: see https://antigravity.google/docs/cli/install"
 EFFORTS = ("low", "medium", "high")
 
 _KEY = "GEMINI_API_KEY"
 _FOLDER = ".gemini/antigravity-cli"
 _LOGIN = f"{_FOLDER}/antigravity-oauth-token"
-_LOGIN_HINT = f"set {_KEY}, or sign in once: start agy in a terminal"
+_LOGIN_HINT = f"set {_KEY}, or sign in once: start agy in a terminal (a login in the system's keyring is no use here)"
 
 
-@dataclass(frozen=True)
-class AntigravityHarness:
+class AntigravityHarness(AgentHarness):
     """Starts `agy` in print mode."""
+
+    program = "agy"
+    proved = ""
+    install = INSTALL
+    redirects = ("GOOGLE_*", "GEMINI_*", "AGY_*URL", "AGY_*HOME")
 
     @property
     def settings(self) -> tuple[str, ...]:
         """See `Harness.settings`. There is no option to switch web search off."""
         return ("no auto-update", "no slash commands", "print time-out 24 h", "private settings")
 
-    @property
-    def transcripts(self) -> tuple[str, ...]:
-        """None: the stream has tokens per step."""
-        return ()
+    def asked_model(self, competitor: Competitor) -> str:
+        """Without the effort at its end, which goes into an option of its own."""
+        chosen = _chosen(competitor)
+        return "" if isinstance(chosen, Refusal) else lasting_name(chosen[0])
 
-    def check(self, competitor: Competitor, machine: Machine) -> Availability:
-        """Installed, a key or a login file, and a model and effort that go together."""
-        program = machine.find(PROGRAM)
-        if program is None:
-            return Availability(ok=False, problem=f"{PROGRAM} not found", hint=f"install it: {INSTALL}")
-        answer = machine.ask((program, "--version"))
-        number = re.search(r"\d+\.\d+\.\d+", answer.stdout if answer else "")
-        if number is None:
-            return Availability(ok=False, problem=f"{program} --version gives no version", hint=f"reinstall: {INSTALL}")
-        credential, problem, hint = _credential(competitor, machine)
-        if not problem:
-            _, problem, hint = _model_options(competitor)
-        return Availability(
-            ok=not problem,
-            version=f"agy {number[0]}",
-            login=credential.login if credential else "",
-            account=credential.account if credential else "",
-            problem=problem,
-            hint=hint,
-            note=f"never run against a real agy; written from the documentation of {DOCUMENTED}",
-        )
+    def reader(self) -> AntigravityReader:
+        """A new reader."""
+        return AntigravityReader()
 
-    def session(self, competitor: Competitor, request: SessionRequest, machine: Machine) -> SessionPlan:
-        """Prompt glued to its option, settings in the private home, key by variable or the login file by link.
+    def _credential(self, competitor: Competitor, machine: Machine) -> Credential | Refusal:
+        if found := from_key(machine, (competitor.api_key_env or _KEY,), target=_KEY):
+            return found
+        own = competitor.api_key_env or competitor.base_url
+        return (None if own else from_file(machine, "antigravity", _LOGIN, _LOGIN)) or no_login(competitor, _LOGIN_HINT)
 
-        Raises
-        ------
-        HarnessFault : the program or its credentials are gone since they were checked.
-        """
-        program = machine.find(PROGRAM)
-        if program is None:
-            raise HarnessFault(f"{competitor.name}: {PROGRAM} not found", f"install it: {INSTALL}")
-        credential, problem, hint = _credential(competitor, machine)
-        if credential is None:
-            raise HarnessFault(f"{competitor.name}: {problem}", hint)
-        options, problem, hint = _model_options(competitor)
-        if problem:
-            raise HarnessFault(f"{competitor.name}: {problem}", hint)
-        by_key = not credential.links
+    def _objection(self, competitor: Competitor, machine: Machine, path: str) -> Refusal | None:
+        chosen = _chosen(competitor)
+        return chosen if isinstance(chosen, Refusal) else None
+
+    def _notes(self, competitor: Competitor, machine: Machine, number: str) -> Iterable[str]:
+        return (f"never run against a real agy; written from the documentation of {DOCUMENTED}",)
+
+    def _plan(
+        self, path: str, competitor: Competitor, request: SessionRequest, found: Credential, machine: Machine
+    ) -> SessionPlan:
+        """Prompt glued to its option, settings in the private home, key by variable or the login file by link."""
+        chosen = _chosen(competitor)
+        if isinstance(chosen, Refusal):
+            raise chosen.fault(competitor)
+        model, effort = chosen
+        by_key = not found.links
         return SessionPlan(
             argv=(
-                *(program, "--dangerously-skip-permissions", "--disable-slash-commands", "--print-timeout", "24h"),
+                *(path, "--dangerously-skip-permissions", "--disable-slash-commands", "--print-timeout", "24h"),
                 *("--output-format", "stream-json", "--add-dir", str(request.workspace)),
-                *options,
+                *("--model", model),
+                *(("--effort", effort) if effort else ()),
                 *(("--conversation", request.resume) if request.resume else ()),
                 *competitor.args,
                 f"--prompt={request.prompt}",
@@ -107,48 +97,31 @@ class AntigravityHarness:
             env={
                 "AGY_CLI_DISABLE_AUTO_UPDATE": "true",
                 **({"GOOGLE_GEMINI_BASE_URL": competitor.base_url} if competitor.base_url else {}),
-                **credential.env,
+                **found.env,
             },
             files={f"{_FOLDER}/settings.json": json.dumps({"modelProvider": "gemini"} if by_key else {})},
-            links=credential.links,
+            links=found.links,
         )
 
-    def reader(self) -> AntigravityReader:
-        """A new reader."""
-        return AntigravityReader()
 
+def _chosen(competitor: Competitor) -> tuple[str, str] | Refusal:
+    """What goes into --model and, unless empty, into --effort.
 
-def _credential(competitor: Competitor, machine: Machine) -> tuple[Credential | None, str, str]:
-    """The login, or a problem and how to mend it."""
-    name = competitor.api_key_env or _KEY
-    if found := from_key(machine, (name,), target=_KEY):
-        return found, "", ""
-    if competitor.api_key_env or competitor.base_url:
-        return None, f"environment variable {name} is not set", f"set {name}; a base_url needs one too, of any text"
-    if found := from_file(machine, "antigravity", _LOGIN, _LOGIN):
-        return found, "", ""
-    return None, "not logged in (a login in the system's keyring cannot be used by a race)", _LOGIN_HINT
-
-
-def _model_options(competitor: Competitor) -> tuple[tuple[str, ...], str, str]:
-    """Options for model and effort; or none, a problem and how to mend it.
-
-    >>> _model_options(Competitor("x", "antigravity", "gemini-3.6-flash-high", "high", "#000000"))[0]
-    ('--model', 'gemini-3.6-flash', '--effort', 'high')
+    >>> _chosen(Competitor("x", "antigravity", "gemini-3.6-flash-high", "high", "#000000"))
+    ('gemini-3.6-flash', 'high')
     """
     model, effort = competitor.model, competitor.effort
     if not model:
-        return (), "no model", "see: agy models"
+        return Refusal("no model", "see: agy models")
     if effort and effort not in EFFORTS:
-        return (), f"effort {effort!r} is unknown", f"one of {', '.join(EFFORTS)}"
+        return Refusal(f"effort {effort!r} is unknown", f"one of {', '.join(EFFORTS)}")
     base, _, ending = model.rpartition("-")
     if ending not in EFFORTS:
         base, ending = model, ""
     if not model.startswith("gemini-"):
         if effort and effort != ending:
-            return (), f"model {model} takes no effort", "remove effort"
-        return ("--model", model), "", ""
+            return Refusal(f"model {model} takes no effort", "remove effort")
+        return model, ""
     if effort and ending and effort != ending:
-        return (), f"model {model} and effort {effort!r} contradict each other", f'effort = "{ending}"'
-    chosen = effort or ending
-    return (("--model", base, "--effort", chosen) if chosen else ("--model", base)), "", ""
+        return Refusal(f"model {model} and effort {effort!r} contradict each other", f'effort = "{ending}"')
+    return base, effort or ending

@@ -15,35 +15,19 @@ import re
 from typing import Any
 
 from autoquant.harness import jsonl
-from autoquant.harness.events import (
-    Called,
-    Event,
-    Finished,
-    Hurt,
-    ModelSeen,
-    Named,
-    Said,
-    Spent,
-    Trouble,
-    Usage,
-)
+from autoquant.harness.complaints import Waits, asked_wait, by_words
+from autoquant.harness.events import Called, Event, Finished, Hurt, ModelSeen, Named, Said, Spent, Trouble, Usage
 
 _SHORT = 200
-_QUOTA = re.compile(
-    r"quota (reached|exceeded)|exhausted your quota|credits balance is too low|usage limit", re.IGNORECASE
+_COMPLAINTS: tuple[tuple[Trouble, str], ...] = (
+    (Trouble.QUOTA, r"\b402\b|quota (reached|exceeded)|exhausted your quota|credits balance is too low|usage limit"),
+    (Trouble.AUTH, r"authentication (required|failed)|not (logged|signed) in|\bplease sign in\b|\b401\b"),
+    (Trouble.AUTH, r"unauthenticated|permission_denied|api key not valid|invalid api key"),
+    (Trouble.SETUP, r"invalid model selection|flags? provided but not defined|not recognized as a known model"),
+    (Trouble.CONTEXT_FULL, r"context (length|window)|input token count|too many tokens"),
+    (Trouble.RATE_LIMIT, r"resource_exhausted|rate limit|too many requests|\b429\b"),
 )
-_AUTH = re.compile(
-    r"authentication (required|failed)|not (logged|signed) in|please sign in|unauthenticated|permission_denied|"
-    r"api key not valid|invalid api key|\b401\b|\b403\b",
-    re.IGNORECASE,
-)
-_RATE = re.compile(r"resource_exhausted|rate limit|too many requests|\b429\b", re.IGNORECASE)
-_CONTEXT = re.compile(r"context (length|window)|input token count|too many tokens", re.IGNORECASE)
-_SETUP = re.compile(
-    r"invalid model selection|flags? provided but not defined|not recognized as a known model", re.IGNORECASE
-)
-_RESETS = re.compile(r"resets? in ((?:\d+(?:\.\d+)?[dhms])+)", re.IGNORECASE)
-_SECONDS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
+_REFUSED = re.compile(_COMPLAINTS[3][1], re.IGNORECASE)
 
 
 class AntigravityReader:
@@ -53,10 +37,25 @@ class AntigravityReader:
         self._conversation = ""
         self._model: str | None = None
         self._called: set[int] = set()
+        self._waits = Waits()
 
     def stdout(self, line: str) -> tuple[Event, ...]:
         """Events of one JSON line."""
-        event = jsonl.parse(line)
+        return self._waits.fill(self._event(jsonl.parse(line)))
+
+    def stderr(self, line: str) -> tuple[Event, ...]:
+        """Only lines on which agy states an error: it logs on stderr too."""
+        return self._waits.fill(self._stated(line))
+
+    def transcript(self, line: str) -> tuple[Event, ...]:
+        """Not read."""
+        return ()
+
+    def exit(self, code: int) -> Hurt | None:
+        """3 is a failure of model or agent, 1 any other; neither proves a class."""
+        return None
+
+    def _event(self, event: dict[str, Any]) -> tuple[Event, ...]:
         kind = event.get("event")
         if kind == "init":
             return (*self._name(event), *self._see(jsonl.child(event, "init")))
@@ -68,8 +67,7 @@ class AntigravityReader:
             return (*self._name(event, result), *self._result(result))
         return ()
 
-    def stderr(self, line: str) -> tuple[Event, ...]:
-        """Only lines on which agy states an error: it logs on stderr too."""
+    def _stated(self, line: str) -> tuple[Event, ...]:
         if line.startswith("AGY_ERROR:"):
             error = jsonl.parse(line.removeprefix("AGY_ERROR:").strip())
             inner = jsonl.child(error, "error")
@@ -78,19 +76,11 @@ class AntigravityReader:
             )
             message = next((text for text in texts if isinstance(text, str) and text), line)
             return (_hurt(error or inner, message),)
-        if line[:6].lower() == "error:" or _SETUP.search(line):
+        if line[:6].lower() == "error:" or _REFUSED.search(line):
             return (_hurt({}, line[6:].strip() if line[:6].lower() == "error:" else line),)
         if line.startswith("[agy] print timeout after"):
             return (Said(line[:_SHORT]),)
         return ()
-
-    def transcript(self, line: str) -> tuple[Event, ...]:
-        """Not read."""
-        return ()
-
-    def exit(self, code: int) -> Hurt | None:
-        """3 is a failure of model or agent, 1 any other; neither proves a class."""
-        return None
 
     def _name(self, *sources: dict[str, Any]) -> tuple[Event, ...]:
         found = (jsonl.text(source.get("conversation_id"), 200) for source in sources)
@@ -153,35 +143,9 @@ def _usage(told: dict[str, Any], requests: int) -> Usage | None:
 
 
 def _hurt(error: dict[str, Any], message: str, gives_up: bool = True) -> Hurt:
-    return Hurt(
-        _trouble(error, f"{error.get('status', '')} {message}"), message[:_SHORT], gives_up, _resets_in(message)
-    )
-
-
-def _trouble(error: dict[str, Any], text: str) -> Trouble:
-    codes = {jsonl.count(error.get(name)) for name in ("http_code", "code", "http_status")}
-    if _QUOTA.search(text) or 402 in codes:
-        return Trouble.QUOTA
-    if _AUTH.search(text) or codes & {401, 403}:
-        return Trouble.AUTH
-    if _SETUP.search(text):
-        return Trouble.SETUP
-    if _CONTEXT.search(text):
-        return Trouble.CONTEXT_FULL
-    if _RATE.search(text) or 429 in codes:
-        # One status for two things: what will not come back by itself is a quota.
-        return Trouble.QUOTA if error.get("retryable") is False else Trouble.RATE_LIMIT
-    return Trouble.SERVER
-
-
-def _resets_in(message: str) -> float | None:
-    """Seconds of `Resets in 2h18m58s`.
-
-    >>> _resets_in("Individual quota reached. Resets in 2h18m58s."), _resets_in("no")
-    (8338.0, None)
-    """
-    match = _RESETS.search(message)
-    if match is None:
-        return None
-    parts = re.findall(r"(\d{1,6}(?:\.\d{1,6})?)([dhms])", match[1].lower())
-    return sum(float(number) * _SECONDS[unit] for number, unit in parts) or None
+    codes = (jsonl.count(error.get(name)) for name in ("http_code", "code", "http_status"))
+    words = (jsonl.text(error.get("status")), *(str(code) for code in codes if code), message)
+    trouble = by_words(" ".join(words), _COMPLAINTS) or Trouble.SERVER
+    if trouble is Trouble.RATE_LIMIT and error.get("retryable") is False:
+        trouble = Trouble.QUOTA  # one status for two things: what will not come back by itself is a quota
+    return Hurt(trouble, message[:_SHORT], gives_up, asked_wait(message))

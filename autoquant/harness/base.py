@@ -6,11 +6,13 @@ scores.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from autoquant.errors import HarnessFault
 from autoquant.harness.events import Reader
 from autoquant.harness.machine import Machine
 
@@ -71,6 +73,33 @@ class Availability:
     """Worth knowing, but nothing that stops a race: an unproved version, a shared login."""
 
 
+class Refusal(NamedTuple):
+    """Why a competitor cannot start here, and how to mend it."""
+
+    problem: str
+    hint: str
+
+    def answer(self, version: str | None = None) -> Availability:
+        """As the outcome of a check."""
+        return Availability(ok=False, version=version, problem=self.problem, hint=self.hint)
+
+    def fault(self, competitor: Competitor) -> HarnessFault:
+        """As what stops a session."""
+        return HarnessFault(f"{competitor.name}: {self.problem}", self.hint)
+
+
+_MOVING = re.compile(r"(^|[-/:~])(latest|auto|default)$")
+
+
+def lasting_name(model: str) -> str:
+    """The name, if it means one model for good; empty for an alias that is moved on to the next one.
+
+    >>> lasting_name("gpt-5.6-sol"), lasting_name("gemini-flash-latest")
+    ('gpt-5.6-sol', '')
+    """
+    return "" if _MOVING.search(model) else model
+
+
 @dataclass(frozen=True)
 class SessionRequest:
     """Where and how a session works."""
@@ -117,6 +146,10 @@ class Harness(Protocol):
     @property
     def transcripts(self) -> tuple[str, ...]:
         """Glob patterns below HOME of JSON-line files in which the program records its requests."""
+        ...
+
+    def asked_model(self, competitor: Competitor) -> str:
+        """The model as `ModelSeen` should name it, but for a date behind it; empty where that cannot be compared."""
         ...
 
     def check(self, competitor: Competitor, machine: Machine) -> Availability:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 
-from autoquant.errors import HarnessFault
-from autoquant.harness.base import Availability, Competitor, SessionPlan, SessionRequest
+from autoquant.harness.agent import AgentHarness, unknown_effort
+from autoquant.harness.base import Competitor, Refusal, SessionPlan, SessionRequest, lasting_name
 from autoquant.harness.claude_reader import ClaudeReader
-from autoquant.harness.credentials import Credential, from_file, from_key
+from autoquant.harness.credentials import Credential, from_file, from_key, no_login
 from autoquant.harness.events import Reader
 from autoquant.harness.machine import Machine
 
@@ -26,6 +25,14 @@ ALIASES = frozenset({"default", "best", "opus", "sonnet", "haiku", "fable", "opu
 
 NO_EFFORT = re.compile(r"claude-3-|claude-opus-4-[01]\b|claude-sonnet-4-[05]\b|claude-haiku-4-5")
 """Models for which the CLI leaves the effort out of the request, whatever it is told."""
+
+LOWERED = (
+    (re.compile(r"claude-opus-4-5"), ("xhigh", "max")),
+    (re.compile(r"claude-(opus|sonnet)-4-6"), ("xhigh",)),
+)
+"""Models, and the efforts that the CLI sends as high for them."""
+
+_LOGIN_FILE = ".claude/.credentials.json"
 
 DISALLOWED = (
     "WebSearch", "WebFetch",                                        # the race is without the web
@@ -62,11 +69,28 @@ _MODEL_ENV = (
 _SETTINGS = {"permissions": {"deny": ["WebSearch", "WebFetch"]}, "disableAllHooks": True}
 
 
-@dataclass(frozen=True)
-class ClaudeHarness:
+def sent_effort(model: str, effort: str) -> str:
+    """What stands in the requests when the CLI is told this effort; empty for nothing.
+
+    >>> [sent_effort(f"claude-{name}", "max") for name in ("opus-4-5", "opus-4-6", "sonnet-4-5-20250929")]
+    ['high', 'max', '']
+    """
+    if NO_EFFORT.search(model):
+        return ""
+    lowered = any(pattern.search(model) and effort in efforts for pattern, efforts in LOWERED)
+    return "high" if lowered else effort
+
+
+class ClaudeHarness(AgentHarness):
     """Runs Claude Code without a person."""
 
-    program: str = "claude"
+    program = "claude"
+    proved = PROVED
+    install = INSTALL
+    redirects = (
+        "ANTHROPIC_*", "CLAUDE_CODE_USE_*", "CLAUDE_CODE_OAUTH_*", "CLAUDE_CODE_GATEWAY_*", "CLAUDE_CODE_*TOKEN",
+        "CLAUDE_CODE_*URL", "CLAUDE_CODE_*_MODEL", "CLAUDE_*CONFIG_DIR", "CLAUDE_API_KEY", "AWS_*", "CLOUD_ML_*",
+    )  # fmt: skip
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -81,52 +105,51 @@ class ClaudeHarness:
         """The CLI's session files: one line per content block, written before its tool starts."""
         return (".claude/projects/*/*.jsonl",)
 
-    def check(self, competitor: Competitor, machine: Machine) -> Availability:
-        """Installed, logged in, and the model and effort are ones it takes; no request is made."""
-        path = machine.find(self.program)
-        if path is None:
-            return Availability(ok=False, problem=f"{self.program} not found", hint=INSTALL)
-        answer = machine.ask((path, "--version"))
-        number = re.search(r"\d+\.\d+\.\d+", answer.stdout) if answer else None
-        if number is None:
-            return Availability(ok=False, problem=f"{path} --version gives no version", hint=INSTALL)
-        version = f"claude {number[0]}"
+    def asked_model(self, competitor: Competitor) -> str:
+        """Without the mark of a longer context, which the CLI keeps to itself: claude-sonnet-4-6[1m]."""
+        return lasting_name(competitor.model.removesuffix("[1m]"))
+
+    def reader(self) -> Reader:
+        """A reader for one session."""
+        return ClaudeReader()
+
+    def _credential(self, competitor: Competitor, machine: Machine) -> Credential | Refusal:
+        """An endpoint of one's own never sees a login of the user."""
+        if name := competitor.api_key_env:
+            return from_key(machine, (name,), "ANTHROPIC_API_KEY") or no_login(competitor, LOGIN)
+        key = from_key(machine, ("ANTHROPIC_API_KEY",))
+        if competitor.base_url:
+            return key or no_login(competitor, LOGIN)
+        token = from_key(machine, ("CLAUDE_CODE_OAUTH_TOKEN",))
+        return key or token or from_file(machine, "claude", _LOGIN_FILE, _LOGIN_FILE) or no_login(competitor, LOGIN)
+
+    def _objection(self, competitor: Competitor, machine: Machine, path: str) -> Refusal | None:
         if not competitor.model:
-            return Availability(ok=False, version=version, problem="no model named", hint='model = "claude-opus-4-5"')
+            return Refusal("no model named", 'model = "claude-opus-4-5"')
         if competitor.model in ALIASES:
-            problem = f"{competitor.model} is an alias whose meaning moves"
-            return Availability(ok=False, version=version, problem=problem, hint="name the model: claude-opus-4-5")
-        if competitor.effort not in EFFORTS:
-            problem = f"effort {competitor.effort!r} unknown to {self.program}"
-            return Availability(ok=False, version=version, problem=problem, hint=f"one of {', '.join(EFFORTS)}")
-        found = _credential(competitor, machine)
-        if found is None:
-            problem, hint = _missing(competitor)
-            return Availability(ok=False, version=version, problem=problem, hint=hint)
-        notes = []
-        if number[0] != PROVED:
-            notes.append(f"proved with {PROVED}")
-        if NO_EFFORT.search(competitor.model):
-            notes.append(f"sends no effort for {competitor.model}")
-        return Availability(True, version, found.login, found.account, note="; ".join(notes))
+            return Refusal(f"{competitor.model} is an alias whose meaning moves", "name the model: claude-opus-4-5")
+        if not competitor.effort and NO_EFFORT.search(competitor.model):
+            return None
+        return unknown_effort(competitor, EFFORTS, self.program)
 
-    def session(self, competitor: Competitor, request: SessionRequest, machine: Machine) -> SessionPlan:
-        """Prompt on standard input, everything else on the command line and in the environment.
+    def _notes(self, competitor: Competitor, machine: Machine, number: str) -> Iterable[str]:
+        yield from super()._notes(competitor, machine, number)
+        model, effort = competitor.model, competitor.effort
+        sent = sent_effort(model, effort)
+        if effort and not sent:
+            yield f"effort {effort} is without effect: the CLI sends none for {model}"
+        elif sent != effort:
+            yield f"effort {effort} is sent as {sent} for {model}"
+        if machine.is_root:
+            yield "as root: IS_SANDBOX=1 is set"
 
-        Raises
-        ------
-        HarnessFault : the program or its credentials are gone since they were checked.
-        """
-        path = machine.find(self.program)
-        if path is None:
-            raise HarnessFault(f"{competitor.name}: {self.program} not found", INSTALL)
-        found = _credential(competitor, machine)
-        if found is None:
-            problem, hint = _missing(competitor)
-            raise HarnessFault(f"{competitor.name}: {problem}", hint)
+    def _plan(
+        self, path: str, competitor: Competitor, request: SessionRequest, found: Credential, machine: Machine
+    ) -> SessionPlan:
+        """Prompt on standard input, everything else on the command line and in the environment."""
         argv = (
             path, "-p", "--verbose", "--output-format", "stream-json",
-            "--model", competitor.model, "--effort", competitor.effort,
+            "--model", competitor.model, *(("--effort", competitor.effort) if competitor.effort else ()),
             "--permission-mode", "bypassPermissions",
             "--disallowedTools", ",".join(DISALLOWED),
             "--setting-sources", "user",    # what the agent writes into the workspace's .claude/ configures nothing
@@ -143,20 +166,6 @@ class ClaudeHarness:
             links=found.links,
         )
 
-    def reader(self) -> Reader:
-        """A reader for one session."""
-        return ClaudeReader()
-
-
-def _credential(competitor: Competitor, machine: Machine) -> Credential | None:
-    if competitor.api_key_env:
-        return from_key(machine, (competitor.api_key_env,), "ANTHROPIC_API_KEY")
-    return (
-        from_key(machine, ("ANTHROPIC_API_KEY",))
-        or from_key(machine, ("CLAUDE_CODE_OAUTH_TOKEN",))
-        or from_file(machine, "claude", ".claude/.credentials.json", ".claude/.credentials.json")
-    )
-
 
 def _refresh(found: Credential) -> Mapping[str, str]:
     """Where a renewed token goes. The CLI replaces its login file, and a link with it: the user's would be void."""
@@ -164,21 +173,14 @@ def _refresh(found: Credential) -> Mapping[str, str]:
     return {"CLAUDE_SECURESTORAGE_CONFIG_DIR": folders[0]} if folders else {}
 
 
-def _missing(competitor: Competitor) -> tuple[str, str]:
-    """Problem and hint when there is no credential."""
-    if name := competitor.api_key_env:
-        return f"environment variable {name} is not set", f"set {name}, or leave api_key_env out"
-    return "not logged in", LOGIN
-
-
 def _environment(competitor: Competitor, request: SessionRequest, machine: Machine) -> Mapping[str, str]:
     env = {
         **_FIXED_ENV,
         **dict.fromkeys(_MODEL_ENV, competitor.model),
         "CLAUDE_CONFIG_DIR": str(request.home / ".claude"),
-        "CLAUDE_CODE_EFFORT_LEVEL": competitor.effort,
-        "CLAUDE_CODE_SUBAGENT_EFFORT": competitor.effort,
     }
+    if competitor.effort:
+        env |= dict.fromkeys(("CLAUDE_CODE_EFFORT_LEVEL", "CLAUDE_CODE_SUBAGENT_EFFORT"), competitor.effort)
     if machine.is_root:
         env["IS_SANDBOX"] = "1"  # without it: exit 1, "cannot be used with root/sudo privileges"
     if competitor.base_url:

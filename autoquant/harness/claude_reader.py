@@ -11,18 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from autoquant.harness.events import (
-    Called,
-    Event,
-    Finished,
-    Hurt,
-    ModelSeen,
-    Named,
-    Said,
-    Spent,
-    Trouble,
-    Usage,
-)
+from autoquant.harness.complaints import Waits, loses_conversation, of_forbidden
+from autoquant.harness.events import Called, Event, Finished, Hurt, ModelSeen, Named, Said, Spent, Trouble, Usage
 from autoquant.harness.jsonl import child, count, money, parse, text
 
 _SHORT = 300
@@ -53,21 +43,11 @@ class ClaudeReader:
         self._largest: dict[str, int] = {}
         self._complaint = ""
         self._model = ""
+        self._waits = Waits()
 
     def stdout(self, line: str) -> tuple[Event, ...]:
         """Events of one line of the stream."""
-        event = parse(line)
-        match text(event.get("type")):
-            case "system":
-                return self._system(event)
-            case "assistant":
-                return self._assistant(event)
-            case "rate_limit_event":
-                if text(child(event, "rate_limit_info").get("status")) == "rejected":
-                    return (Hurt(Trouble.QUOTA, "usage limit of the subscription reached"),)
-            case "result":
-                return self._result(event)
-        return ()
+        return self._waits.fill(self._event(parse(line)))
 
     def stderr(self, line: str) -> tuple[Event, ...]:
         """Refusals to start; everything else on standard error is chatter."""
@@ -94,11 +74,25 @@ class ClaudeReader:
         if usage.output < self._largest.get(request, 0):
             return ()
         self._largest[request] = usage.output
-        return Spent(session, request, usage, model), *self._seen(model)
+        spent = Spent(session, request, usage, model)
+        return (spent,) if record.get("isSidechain") is True else (spent, *self._seen(model))
 
     def exit(self, code: int) -> Hurt | None:
         """Nothing: 1 stands for everything, and 0 has been seen after a tool was killed."""
         return None
+
+    def _event(self, event: dict[str, Any]) -> tuple[Event, ...]:
+        match text(event.get("type")):
+            case "system":
+                return self._system(event)
+            case "assistant":
+                return self._assistant(event)
+            case "rate_limit_event":
+                if text(child(event, "rate_limit_info").get("status")) == "rejected":
+                    return (Hurt(Trouble.QUOTA, "usage limit of the subscription reached"),)
+            case "result":
+                return self._result(event)
+        return ()
 
     def _system(self, event: dict[str, Any]) -> tuple[Event, ...]:
         session = text(event.get("session_id"))
@@ -189,15 +183,16 @@ def _total(session: str, models: Any, cost: Any) -> tuple[Event, ...]:
 def _classify(status: int, word: str, said: str = "") -> Trouble:
     """What kind of complaint this is, from the HTTP status, the CLI's word for it and its sentence."""
     low = said.lower()
-    if any(hint in low for hint in ("prompt is too long", "context limit", _GONE)):
+    full = any(hint in low for hint in ("prompt is too long", "context limit", _GONE))
+    if full or status == 413 or loses_conversation(said):
         return Trouble.CONTEXT_FULL
     if status == 402 or any(hint in low for hint in ("credit balance", "usage limit", "billing", "hit your limit")):
         return Trouble.QUOTA
     if "cannot be used with root" in low:
         return Trouble.SETUP
-    if "not logged in" in low or "/login" in low:
-        return Trouble.AUTH
-    if status in (401, 403):
+    if status == 403 and word in ("", "authentication_failed"):  # its own word for each of them
+        return of_forbidden(said.partition("API Error:")[2])
+    if status in (401, 403) or "not logged in" in low or "/login" in low:
         return Trouble.AUTH
     if status == 429:
         return Trouble.QUOTA if word == "billing_error" else Trouble.RATE_LIMIT

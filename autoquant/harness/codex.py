@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import Any
 
 import tomli_w
 
-from autoquant.errors import HarnessFault
-from autoquant.harness.base import Availability, Competitor, SessionPlan, SessionRequest
+from autoquant.harness.agent import AgentHarness, unknown_effort
+from autoquant.harness.base import Competitor, Refusal, SessionPlan, SessionRequest
 from autoquant.harness.codex_reader import CodexReader
-from autoquant.harness.credentials import Credential, from_file, from_key
+from autoquant.harness.credentials import Credential, from_file, from_key, no_login
 from autoquant.harness.events import Reader
 from autoquant.harness.machine import Machine
 
@@ -42,18 +40,20 @@ def efforts_of(model: str) -> tuple[str, ...]:
     return EFFORTS[: EFFORTS.index(last) + 1]
 
 
-@dataclass(frozen=True)
-class CodexHarness:
+class CodexHarness(AgentHarness):
     """Runs Codex without a person."""
 
-    program: str = "codex"
+    program = "codex"
+    proved = PROVED
+    install = INSTALL
+    redirects = ("OPENAI_*", "CODEX_HOME", "CODEX_ACCESS_TOKEN", "CODEX_*URL")
 
     @property
     def settings(self) -> tuple[str, ...]:
         """What is set so that the race is fair."""
         return (
             "no web search", "no plugins or apps", "sub-agents only at effort ultra", "no memories", "no auto-update",
-            "no analytics", "key hidden from commands", "waits for commands up to 60 min",
+            "no analytics", "key not in commands' environment", "waits for commands up to 60 min",
         )  # fmt: skip
 
     @property
@@ -61,43 +61,31 @@ class CodexHarness:
         """Session files; a sub-agent has one of its own."""
         return (f"{_HOME}/sessions/*/*/*/rollout-*.jsonl",)
 
-    def check(self, competitor: Competitor, machine: Machine) -> Availability:
-        """Installed, logged in, and the model takes the effort; no request is made."""
-        path = machine.find(self.program)
-        if path is None:
-            return Availability(ok=False, problem=f"{self.program} not found", hint=INSTALL)
-        answer = machine.ask((path, "--version"))
-        number = re.search(r"\d+\.\d+\.\d+", answer.stdout) if answer else None
-        if number is None:
-            return Availability(ok=False, problem=f"{path} --version gives no version", hint=INSTALL)
-        version = f"codex {number[0]}"
-        if not competitor.model:
-            return Availability(ok=False, version=version, problem="no model named", hint='model = "gpt-5.6-luna"')
-        efforts = efforts_of(competitor.model)
-        if competitor.effort not in efforts:
-            problem = f"effort {competitor.effort!r} unknown to {competitor.model}"
-            return Availability(ok=False, version=version, problem=problem, hint=f"one of {', '.join(efforts)}")
-        found = _credential(competitor, machine)
-        if found is None:
-            problem, hint = _missing(competitor)
-            return Availability(ok=False, version=version, problem=problem, hint=hint)
-        note = "" if number[0] == PROVED else f"proved with {PROVED}"
-        return Availability(True, version, found.login, found.account, note=note)
+    def reader(self) -> Reader:
+        """A reader for one session."""
+        return CodexReader()
 
-    def session(self, competitor: Competitor, request: SessionRequest, machine: Machine) -> SessionPlan:
-        """Prompt on standard input; everything else on the command line and in the configuration.
+    def _credential(self, competitor: Competitor, machine: Machine) -> Credential | Refusal:
+        """In the CLI's own order: its variable, its login. OPENAI_API_KEY only if there is neither.
 
-        Raises
-        ------
-        HarnessFault : the program or its login is gone since they were checked.
+        The login file is linked: the CLI renews it through the link and under a lock beside the user's file.
         """
-        path = machine.find(self.program)
-        if path is None:
-            raise HarnessFault(f"{competitor.name}: {self.program} not found", INSTALL)
-        found = _credential(competitor, machine)
-        if found is None:
-            problem, hint = _missing(competitor)
-            raise HarnessFault(f"{competitor.name}: {problem}", hint)
+        own = _GATEWAY_KEY if competitor.base_url else _KEY
+        if name := competitor.api_key_env:
+            return from_key(machine, (name,), own) or no_login(competitor, LOGIN)
+        login = None if competitor.base_url else from_file(machine, "codex", _LOGIN_FILE, _LOGIN_FILE)
+        key = from_key(machine, (_KEY,), own)
+        return key or login or from_key(machine, ("OPENAI_API_KEY",), own) or no_login(competitor, LOGIN)
+
+    def _objection(self, competitor: Competitor, machine: Machine, path: str) -> Refusal | None:
+        if not competitor.model:
+            return Refusal("no model named", 'model = "gpt-5.6-luna"')
+        return unknown_effort(competitor, efforts_of(competitor.model), competitor.model)
+
+    def _plan(
+        self, path: str, competitor: Competitor, request: SessionRequest, found: Credential, machine: Machine
+    ) -> SessionPlan:
+        """Prompt on standard input; everything else on the command line and in the configuration."""
         argv = (
             path, "exec", *(("resume",) if request.resume else ()), "--json", "--skip-git-repo-check",
             "--dangerously-bypass-approvals-and-sandbox", "--model", competitor.model,
@@ -113,31 +101,6 @@ class CodexHarness:
             files={f"{_HOME}/config.toml": tomli_w.dumps(_configuration(competitor))},
             links=found.links,
         )
-
-    def reader(self) -> Reader:
-        """A reader for one session."""
-        return CodexReader()
-
-
-def _credential(competitor: Competitor, machine: Machine) -> Credential | None:
-    """In the CLI's own order: its variable, its login. OPENAI_API_KEY only if there is neither.
-
-    The login file is linked: the CLI renews it through the link and under a lock beside the user's file.
-    """
-    own = _GATEWAY_KEY if competitor.base_url else _KEY
-    if name := competitor.api_key_env:
-        return from_key(machine, (name,), own)
-    login = None if competitor.base_url else from_file(machine, "codex", _LOGIN_FILE, _LOGIN_FILE)
-    return from_key(machine, (_KEY,), own) or login or from_key(machine, ("OPENAI_API_KEY",), own)
-
-
-def _missing(competitor: Competitor) -> tuple[str, str]:
-    """Problem and hint when there is no credential."""
-    if name := competitor.api_key_env:
-        return f"environment variable {name} is not set", f"set {name}, or leave api_key_env out"
-    if competitor.base_url:
-        return "no key for base_url", "set api_key_env to a variable with the key; any text will do for a local server"
-    return "not logged in", LOGIN
 
 
 def _configuration(competitor: Competitor) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from autoquant.harness import jsonl
+from autoquant.harness.complaints import Waits, asked_wait, by_words
 from autoquant.harness.events import Called, Event, Finished, Hurt, ModelSeen, Named, Said, Spent, Trouble, Usage
 
 TEXT_LIMIT = 400
@@ -22,8 +23,8 @@ _COMPLAINTS: tuple[tuple[Trouble, str], ...] = (
     (Trouble.QUOTA, r"usage limit|quota exceeded|insufficient_quota|status 402|payment required"),
     (Trouble.QUOTA, r"billing (details|hard limit)|out of credits|spend(ing)? (cap|limit)|with your chatgpt plan"),
     (Trouble.RATE_LIMIT, r"status:? 429|rate limit|too many requests"),
-    (Trouble.AUTH, r"status:? 40[13]\b|unauthorized|forbidden|invalid_api_key|incorrect api key"),
-    (Trouble.AUTH, r"missing environment variable|access token|sign in again|log in"),
+    (Trouble.AUTH, r"status:? 401\b|\bunauthorized\b|invalid_api_key|incorrect api key"),
+    (Trouble.AUTH, r"missing environment variable|\baccess token\b|\bsign in again\b|\blog ?in\b"),
     (Trouble.SETUP, r"does not exist or you do not have access|model is not supported|model_not_found"),
     (Trouble.SETUP, r"unsupported[_ ](value|parameter)|unknown variant"),
 )
@@ -31,9 +32,6 @@ _COMPLAINTS: tuple[tuple[Trouble, str], ...] = (
 
 _REROUTED = re.compile(r"model rerouted: \S+ -> (\S+)")
 _REFUSED = re.compile(r"error: (unexpected argument|invalid value|unrecognized)|Error loading config\.toml")
-_ASKED_TO_WAIT = re.compile(r"try again in ([^,;()]{1,60})")
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhd])")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 
 class CodexReader:
@@ -42,26 +40,13 @@ class CodexReader:
     def __init__(self) -> None:
         self._thread = ""
         self._text = ""
+        self._waits = Waits()
         self._models: dict[str, str] = {}
         """Model of a turn, by the turn's id: lines of several session files may come mixed."""
 
     def stdout(self, line: str) -> tuple[Event, ...]:
         """Events of one line of `codex exec --json`."""
-        event = jsonl.parse(line)
-        match event.get("type"):
-            case "thread.started":
-                self._thread = jsonl.text(event.get("thread_id"))
-                return (Named(self._thread),) if self._thread else ()
-            case "item.started" | "item.completed" as kind:
-                return self._item(kind == "item.completed", jsonl.child(event, "item"))
-            case "error":
-                return (_hurt(event.get("message"), gives_up=False),)
-            case "turn.failed":
-                hurt = _hurt(jsonl.child(event, "error").get("message"), gives_up=True)
-                return hurt, Finished(False, hurt.message)
-            case "turn.completed":
-                return (*self._total(jsonl.child(event, "usage")), Finished(True, self._text))
-        return ()
+        return self._waits.fill(self._event(jsonl.parse(line)))
 
     def stderr(self, line: str) -> tuple[Event, ...]:
         """A refused command line or configuration. Codex's own log lines there are about things it gets over."""
@@ -90,6 +75,22 @@ class CodexReader:
     def exit(self, code: int) -> Hurt | None:
         """2 is a refused command line, and nothing else."""
         return Hurt(Trouble.SETUP, "codex refused its command line", gives_up=True) if code == 2 else None
+
+    def _event(self, event: Mapping[str, Any]) -> tuple[Event, ...]:
+        match event.get("type"):
+            case "thread.started":
+                self._thread = jsonl.text(event.get("thread_id"))
+                return (Named(self._thread),) if self._thread else ()
+            case "item.started" | "item.completed" as kind:
+                return self._item(kind == "item.completed", jsonl.child(event, "item"))
+            case "error":
+                return (_hurt(event.get("message"), gives_up=False),)
+            case "turn.failed":
+                hurt = _hurt(jsonl.child(event, "error").get("message"), gives_up=True)
+                return hurt, Finished(False, hurt.message)
+            case "turn.completed":
+                return (*self._total(jsonl.child(event, "usage")), Finished(True, self._text))
+        return ()
 
     def _item(self, completed: bool, item: Mapping[str, Any]) -> tuple[Event, ...]:
         match item.get("type"):
@@ -142,16 +143,5 @@ def _usage(usage: Mapping[str, Any], requests: int = 0) -> Usage:
 
 def _hurt(message: object, *, gives_up: bool) -> Hurt:
     text = jsonl.text(message) or "codex gave no reason"
-    trouble = next((kind for kind, words in _COMPLAINTS if re.search(words, text, re.IGNORECASE)), Trouble.SERVER)
-    return Hurt(trouble, text[:TEXT_LIMIT], gives_up, _wait(text))
-
-
-def _wait(text: str) -> float | None:
-    """Seconds a provider asks for.
-
-    >>> _wait("Please try again in 3.054s."), _wait("try again in 1m30s"), _wait("try again at 5:33 PM.")
-    (3.054, 90.0, None)
-    """
-    asked = _ASKED_TO_WAIT.search(text)
-    parts = _DURATION.findall(asked[1]) if asked else []
-    return sum(float(number) * _SECONDS[unit] for number, unit in parts) if parts else None
+    trouble = by_words(text, _COMPLAINTS) or Trouble.SERVER
+    return Hurt(trouble, text[:TEXT_LIMIT], gives_up, asked_wait(text))

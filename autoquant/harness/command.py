@@ -14,14 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from autoquant.errors import HarnessFault
-from autoquant.harness.base import Availability, Competitor, SessionPlan, SessionRequest
-from autoquant.harness.credentials import from_key
+from autoquant.harness.base import Availability, Competitor, Refusal, SessionPlan, SessionRequest
+from autoquant.harness.credentials import Credential, from_key, missing_variable
 from autoquant.harness.machine import Machine
-from autoquant.harness.plain_reader import PlainReader
+from autoquant.harness.plain_harness import PlainHarness
 
 PLACEHOLDERS = ("workspace", "prompt_file", "model", "effort", "session", "base_url", "checkout")
 _CHECKOUT = Path(__file__).resolve().parent.parent.parent
@@ -46,51 +44,17 @@ def fill(argv: tuple[str, ...], values: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(_PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), part) for part in argv)
 
 
-@dataclass(frozen=True)
-class CommandHarness:
+class CommandHarness(PlainHarness):
     """Runs a competitor's own argv."""
-
-    @property
-    def settings(self) -> tuple[str, ...]:
-        """Nothing: only whoever wrote the argv knows what it switches off."""
-        return ()
-
-    @property
-    def transcripts(self) -> tuple[str, ...]:
-        """None known."""
-        return ()
 
     def check(self, competitor: Competitor, machine: Machine) -> Availability:
         """Its program must be found, its variables must be set, and nothing configured may be left unused."""
-        program = competitor.argv[0]
-        if machine.find(program) is None:
-            return Availability(
-                ok=False,
-                problem=f"{program} not found",
-                hint="install it, correct argv in competitors.toml, or leave it out: --competitors …",
-            )
-        missing = [name for name in competitor.pass_env if name not in machine.env]
-        if missing:
-            return Availability(
-                ok=False,
-                problem=f"environment variable {missing[0]} is not set",
-                hint=f"set {missing[0]}, or remove it from pass_env in competitors.toml",
-            )
-        if competitor.base_url and not any("{base_url}" in part for part in competitor.argv):
-            return Availability(
-                ok=False,
-                problem="base_url is set, but argv has no {base_url}",
-                hint="say in argv how the program takes it, or set its variable in env instead",
-            )
-        if not competitor.api_key_env:
-            return Availability(ok=True)
-        key = from_key(machine, (competitor.api_key_env,))
+        ready = _ready(competitor, machine)
+        if isinstance(ready, Refusal):
+            return ready.answer()
+        _, key = ready
         if key is None:
-            return Availability(
-                ok=False,
-                problem=f"environment variable {competitor.api_key_env} is not set",
-                hint=f"set {competitor.api_key_env}, or remove api_key_env from competitors.toml",
-            )
+            return Availability(ok=True)
         return Availability(ok=True, login=key.login, account=key.account)
 
     def session(self, competitor: Competitor, request: SessionRequest, machine: Machine) -> SessionPlan:
@@ -100,13 +64,10 @@ class CommandHarness:
         ------
         HarnessFault : the program or its key is gone since it was checked.
         """
-        program = machine.find(competitor.argv[0])
-        if program is None:
-            raise HarnessFault(f"{competitor.name}: {competitor.argv[0]} not found", "install it and start again")
-        key = from_key(machine, (competitor.api_key_env,)) if competitor.api_key_env else None
-        if competitor.api_key_env and key is None:
-            name = competitor.api_key_env
-            raise HarnessFault(f"{competitor.name}: environment variable {name} is not set", f"set {name}")
+        ready = _ready(competitor, machine)
+        if isinstance(ready, Refusal):
+            raise ready.fault(competitor)
+        program, key = ready
         values = {
             "workspace": str(request.workspace),
             "prompt_file": str(request.prompt_file),
@@ -122,6 +83,19 @@ class CommandHarness:
             env=key.env if key else {},
         )
 
-    def reader(self) -> PlainReader:
-        """A new reader."""
-        return PlainReader()
+
+def _ready(competitor: Competitor, machine: Machine) -> tuple[str, Credential | None] | Refusal:
+    """The program, and the key if one is named."""
+    program = machine.find(competitor.argv[0])
+    if program is None:
+        hint = "install it, correct argv in competitors.toml, or leave it out: --competitors …"
+        return Refusal(f"{competitor.argv[0]} not found", hint)
+    if missing := [name for name in competitor.pass_env if name not in machine.env]:
+        return missing_variable(missing[0], "pass_env")
+    if competitor.base_url and not any("{base_url}" in part for part in competitor.argv):
+        hint = "say in argv how the program takes it, or set its variable in env instead"
+        return Refusal("base_url is set, but argv has no {base_url}", hint)
+    key = from_key(machine, (competitor.api_key_env,))
+    if competitor.api_key_env and key is None:
+        return missing_variable(competitor.api_key_env, "api_key_env")
+    return program, key

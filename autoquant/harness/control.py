@@ -6,40 +6,23 @@ They edit strategy.py and call run.py like any agent, in their own process, with
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
-from autoquant.errors import HarnessFault
-from autoquant.harness.base import Availability, Competitor, SessionPlan, SessionRequest
+from autoquant.harness.base import Availability, Competitor, Refusal, SessionPlan, SessionRequest
 from autoquant.harness.machine import Machine
-from autoquant.harness.plain_reader import PlainReader
+from autoquant.harness.plain_harness import PlainHarness
 from autoquant.harness.searchers import SEARCHERS
 
 _CHECKOUT = Path(__file__).resolve().parent.parent.parent
 
 
-@dataclass(frozen=True)
-class ControlHarness:
+class ControlHarness(PlainHarness):
     """Starts `autoquant.harness.control_program` with the arena's interpreter."""
-
-    @property
-    def settings(self) -> tuple[str, ...]:
-        """There is no model whose help would have to be levelled."""
-        return ()
-
-    @property
-    def transcripts(self) -> tuple[str, ...]:
-        """It asks no model."""
-        return ()
 
     def check(self, competitor: Competitor, machine: Machine) -> Availability:
         """The searcher must exist; there is nothing to install."""
-        if competitor.model not in SEARCHERS:
-            return Availability(
-                ok=False,
-                problem=f"there is no searcher {competitor.model!r}",
-                hint=f"model of a control is one of {', '.join(sorted(SEARCHERS))}",
-            )
+        if refusal := _unknown_searcher(competitor):
+            return refusal.answer()
         return Availability(ok=True, version=f"searcher {competitor.model}, seed {competitor.seed or 0}")
 
     def session(self, competitor: Competitor, request: SessionRequest, machine: Machine) -> SessionPlan:
@@ -49,9 +32,8 @@ class ControlHarness:
         ------
         HarnessFault : the searcher does not exist.
         """
-        available = self.check(competitor, machine)
-        if not available.ok:
-            raise HarnessFault(f"{competitor.name}: {available.problem}", available.hint)
+        if refusal := _unknown_searcher(competitor):
+            raise refusal.fault(competitor)
         return SessionPlan(
             argv=(
                 sys.executable,
@@ -66,6 +48,9 @@ class ControlHarness:
             cwd=_CHECKOUT,
         )
 
-    def reader(self) -> PlainReader:
-        """A new reader."""
-        return PlainReader()
+
+def _unknown_searcher(competitor: Competitor) -> Refusal | None:
+    if competitor.model in SEARCHERS:
+        return None
+    known = ", ".join(sorted(SEARCHERS))
+    return Refusal(f"there is no searcher {competitor.model!r}", f"model of a control is one of {known}")

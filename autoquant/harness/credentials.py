@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from autoquant.harness.base import Competitor, Refusal
 from autoquant.harness.machine import Machine
 
 
@@ -47,3 +48,22 @@ def from_file(machine: Machine, harness: str, below_home: str, target: str) -> C
     if not path.is_file():
         return None
     return Credential(f"login of the user (~/{below_home})", f"{harness}/login", links={target: path})
+
+
+def missing_variable(name: str, key: str, otherwise: str = "") -> Refusal:
+    """A variable that the roster names in `key` and that is not set.
+
+    >>> missing_variable("MY_KEY", "api_key_env").hint
+    'set MY_KEY, or take it out of api_key_env'
+    """
+    return Refusal(f"environment variable {name} is not set", f"set {name}{otherwise or f', or take it out of {key}'}")
+
+
+def no_login(competitor: Competitor, hint: str) -> Refusal:
+    """Nothing was found with which this competitor could log in; `hint`: how its CLI is logged in."""
+    any_text = "any text will do for a local server"
+    if name := competitor.api_key_env:
+        return missing_variable(name, "api_key_env", f"; {any_text}" if competitor.base_url else "")
+    if competitor.base_url:
+        return Refusal("no key for base_url", f"set api_key_env to a variable with the key; {any_text}")
+    return Refusal("not logged in", hint)

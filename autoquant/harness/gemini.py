@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from autoquant.errors import HarnessFault
-from autoquant.harness.base import Availability, Competitor, SessionPlan, SessionRequest
-from autoquant.harness.credentials import Credential, from_key
+from autoquant.harness.agent import AgentHarness, unknown_effort
+from autoquant.harness.base import Competitor, Refusal, SessionPlan, SessionRequest
+from autoquant.harness.credentials import Credential, from_key, no_login
 from autoquant.harness.events import Reader
 from autoquant.harness.gemini_reader import GeminiReader
-from autoquant.harness.gemini_resume import mended_chats
+from autoquant.harness.gemini_resume import mended_chat
 from autoquant.harness.machine import Machine
 
 PROVED = "0.61.0"
@@ -51,11 +50,16 @@ _EXCLUDED = [
 ]
 
 
-@dataclass(frozen=True)
-class GeminiHarness:
+class GeminiHarness(AgentHarness):
     """Runs Gemini CLI without a person."""
 
-    program: str = "gemini"
+    program = "gemini"
+    proved = PROVED
+    install = INSTALL
+    redirects = (
+        "GOOGLE_*", "CLOUDSDK_*", "CODE_ASSIST_*", "GEMINI_API_KEY*", "GEMINI_MODEL", "GEMINI_DEFAULT_AUTH_TYPE",
+        "GEMINI_CLI_HOME", "GEMINI_CLI_SYSTEM_*", "GEMINI_CLI_CUSTOM_HEADERS", "GEMINI_CLI_USE_*",
+    )  # fmt: skip
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -70,54 +74,35 @@ class GeminiHarness:
         """The CLI's chat files: a line per message, written as soon as the message is complete."""
         return (".gemini/tmp/*/chats/*.jsonl", ".gemini/tmp/*/chats/*/*.jsonl")
 
-    def check(self, competitor: Competitor, machine: Machine) -> Availability:
-        """Installed, a key is there, and the model and effort are ones it takes; no request is made."""
-        path = machine.find(self.program)
-        if path is None:
-            return Availability(ok=False, problem=f"{self.program} not found", hint=INSTALL)
-        answer = machine.ask((path, "--version"))
-        number = re.search(r"\d+\.\d+\.\d+", answer.stdout) if answer else None
-        if number is None:
-            return Availability(ok=False, problem=f"{path} --version gives no version", hint=INSTALL)
-        version = f"gemini {number[0]}"
+    def reader(self) -> Reader:
+        """A reader for one session."""
+        return GeminiReader()
 
-        def no(problem: str, hint: str) -> Availability:
-            return Availability(ok=False, version=version, problem=problem, hint=hint)
+    def _credential(self, competitor: Competitor, machine: Machine) -> Credential | Refusal:
+        found = from_key(machine, (competitor.api_key_env or KEY,), KEY)
+        return found or no_login(competitor, f"set {KEY}; the CLI's logins of people have ended")
 
-        if not competitor.model:
-            return no("no model named", 'model = "gemini-3.5-flash"')
-        if ROUTERS.match(competitor.model):
-            return no(f"{competitor.model} lets the CLI choose the model", "name the model: gemini-3.5-flash")
-        if competitor.model.startswith(("gemini-1", "gemini-2")):
-            return no(f"{competitor.model} takes no thinking level", "name a model of Gemini 3 or later")
-        if competitor.effort not in EFFORTS:
-            return no(f"effort {competitor.effort!r} unknown to {self.program}", f"one of {', '.join(EFFORTS)}")
-        url = urlsplit(competitor.base_url)
+    def _objection(self, competitor: Competitor, machine: Machine, path: str) -> Refusal | None:
+        model, url = competitor.model, urlsplit(competitor.base_url)
+        if not model:
+            return Refusal("no model named", 'model = "gemini-3.5-flash"')
+        if ROUTERS.match(model):
+            return Refusal(f"{model} lets the CLI choose the model", "name the model: gemini-3.5-flash")
+        if model.startswith(("gemini-1", "gemini-2")):
+            return Refusal(f"{model} takes no thinking level", "name a model of Gemini 3 or later")
         if url.scheme == "http" and url.hostname not in ("localhost", "127.0.0.1", "::1"):
-            return no("base_url must be https outside this machine", "the CLI refuses plain http elsewhere")
-        found = _credential(competitor, machine)
-        if found is None:
-            return no(*_missing(competitor))
-        note = "" if number[0] == PROVED else f"proved with {PROVED}"
-        return Availability(True, version, found.login, found.account, note=note)
+            return Refusal("base_url must be https outside this machine", "the CLI refuses plain http elsewhere")
+        return unknown_effort(competitor, EFFORTS, self.program)
 
-    def session(self, competitor: Competitor, request: SessionRequest, machine: Machine) -> SessionPlan:
-        """Prompt on standard input, the rest in a settings file that overrules the agent's own.
-
-        Raises
-        ------
-        HarnessFault : the program or its key is gone since they were checked.
-        """
-        path = machine.find(self.program)
-        if path is None:
-            raise HarnessFault(f"{competitor.name}: {self.program} not found", INSTALL)
-        found = _credential(competitor, machine)
-        if found is None:
-            problem, hint = _missing(competitor)
-            raise HarnessFault(f"{competitor.name}: {problem}", hint)
+    def _plan(
+        self, path: str, competitor: Competitor, request: SessionRequest, found: Credential, machine: Machine
+    ) -> SessionPlan:
+        """Prompt on standard input, the rest in a settings file that overrules the agent's own."""
+        resume = request.resume
+        mended = mended_chat(request.home, resume) if resume else {}
         argv = (
             path, "--approval-mode", "yolo", "--skip-trust", "-o", "stream-json", "-m", competitor.model,
-            *(("--resume", request.resume) if request.resume else ()),
+            *(("--resume", resume) if resume and mended is not None else ()),
             *competitor.args,
         )  # fmt: skip
         env = {
@@ -135,27 +120,9 @@ class GeminiHarness:
             cwd=request.workspace,
             env=env,
             stdin=request.prompt.encode(),
-            files={
-                **dict.fromkeys(_SETTINGS_FILES, settings),
-                **(mended_chats(request.home, request.resume) if request.resume else {}),
-            },
+            files={**dict.fromkeys(_SETTINGS_FILES, settings), **(mended or {})},
             links=found.links,
         )
-
-    def reader(self) -> Reader:
-        """A reader for one session."""
-        return GeminiReader()
-
-
-def _credential(competitor: Competitor, machine: Machine) -> Credential | None:
-    return from_key(machine, (competitor.api_key_env or KEY,), KEY)
-
-
-def _missing(competitor: Competitor) -> tuple[str, str]:
-    """Problem and hint when there is no key."""
-    if name := competitor.api_key_env:
-        return f"environment variable {name} is not set", f"set {name}, or leave api_key_env out"
-    return "not logged in", f"set {KEY}; the CLI's logins of people have ended"
 
 
 def _settings(competitor: Competitor) -> dict[str, Any]:

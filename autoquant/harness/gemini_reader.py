@@ -11,18 +11,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from autoquant.harness.events import (
-    Called,
-    Event,
-    Finished,
-    Hurt,
-    ModelSeen,
-    Named,
-    Said,
-    Spent,
-    Trouble,
-    Usage,
-)
+from autoquant.harness.complaints import Waits, asked_wait, loses_conversation, of_forbidden
+from autoquant.harness.events import Called, Event, Finished, Hurt, ModelSeen, Named, Said, Spent, Trouble, Usage
 from autoquant.harness.jsonl import child, count, parse, text
 
 _SHORT = 300
@@ -30,12 +20,11 @@ _RETRY = re.compile(r"Attempt \d+ failed(?: with status (\d{3}))?")
 _DUMPED = re.compile(r"  (?:status|code): (\d{3}),?$")
 """The HTTP status in the dump of an error that ends the turn; the stream's error has only the provider's sentence."""
 _STATUS = re.compile(r'"code":\s*(\d{3})\b')
-_WAIT = re.compile(r"retry in ([0-9.]{1,9})s")
 
 _EXITS = {
     401 % 256: Trouble.AUTH,
     402 % 256: Trouble.QUOTA,
-    403 % 256: Trouble.AUTH,
+    403 % 256: Trouble.SERVER,
     429 % 256: Trouble.RATE_LIMIT,
     500 % 256: Trouble.SERVER,
     502 % 256: Trouble.SERVER,
@@ -54,48 +43,19 @@ class GeminiReader:
 
     def __init__(self) -> None:
         self._session = ""
+        self._named = False
         self._conversation = ""
         self._model = ""
         self._dumping = ""
+        self._waits = Waits()
 
     def stdout(self, line: str) -> tuple[Event, ...]:
         """Events of one line of the stream."""
-        event = parse(line)
-        match text(event.get("type")):
-            case "init":
-                self._session = text(event.get("session_id"))
-                return (Named(self._session),) if self._session else ()
-            case "message":
-                said = text(event.get("content"))
-                return (Said(said),) if said.strip() and event.get("role") == "assistant" else ()
-            case "tool_use":
-                asked = child(event, "parameters")
-                words = (text(asked.get(name), _SHORT) for name in ("command", "file_path", "dir_path", "pattern"))
-                return (Called(text(event.get("tool_name"), _SHORT), next((word for word in words if word), "")),)
-            case "error":
-                if event.get("severity") == "error":
-                    return (_hurt(text(event.get("message")), gives_up=False),)
-            case "result":
-                return self._result(event)
-        return ()
+        return self._waits.fill(self._event(parse(line)))
 
     def stderr(self, line: str) -> tuple[Event, ...]:
         """Its notes about failed tries, and refusals to start; what tools print does not come here."""
-        if match := _RETRY.match(line):
-            self._dumping = ""
-            return (_hurt(line, gives_up=False, status=int(match[1] or 0)),)
-        if line.startswith("Error when talking to Gemini API"):
-            self._dumping = line
-        elif self._dumping and (match := _DUMPED.match(line)):
-            said, self._dumping = self._dumping, ""
-            return (_hurt(said, gives_up=True, status=int(match[1])),)
-        elif line.startswith("Error resuming session"):
-            return (Hurt(Trouble.CONTEXT_FULL, line[:_SHORT], gives_up=True),)  # a fresh conversation is the remedy
-        elif line.startswith(("Invalid configuration", "Unknown argument")) or "not running in a trusted" in line:
-            return (Hurt(Trouble.SETUP, line[:_SHORT], gives_up=True),)
-        elif line.startswith(("Please set an Auth method", "When using Gemini API, you must")):
-            return (Hurt(Trouble.AUTH, line[:_SHORT], gives_up=True),)
-        return ()
+        return self._waits.fill(self._note(line))
 
     def transcript(self, line: str) -> tuple[Event, ...]:
         """Tokens of one line of the chat file, in which a message is written again when its tools have answered."""
@@ -122,6 +82,48 @@ class GeminiReader:
         trouble = _EXITS.get(code)
         return None if trouble is None else Hurt(trouble, f"exit code {code}", gives_up=True)
 
+    def _event(self, event: dict[str, Any]) -> tuple[Event, ...]:
+        match text(event.get("type")):
+            case "init":
+                self._session = text(event.get("session_id"))
+            case "message":
+                said = text(event.get("content"))
+                answered = said.strip() and event.get("role") == "assistant"
+                return (*self._name(), Said(said)) if answered else ()
+            case "tool_use":
+                asked = child(event, "parameters")
+                words = (text(asked.get(name), _SHORT) for name in ("command", "file_path", "dir_path", "pattern"))
+                what = next((word for word in words if word), "")
+                return (*self._name(), Called(text(event.get("tool_name"), _SHORT), what))
+            case "error":
+                if event.get("severity") == "error":
+                    return (_hurt(text(event.get("message")), gives_up=False),)
+            case "result":
+                return self._result(event)
+        return ()
+
+    def _note(self, line: str) -> tuple[Event, ...]:
+        if match := _RETRY.match(line):
+            self._dumping = ""
+            return (_hurt(line, gives_up=False, status=int(match[1] or 0)),)
+        if line.startswith("Error when talking to Gemini API"):
+            self._dumping = line.partition(".json ")[2] or line  # behind the name of a file with the details
+        elif self._dumping and (match := _DUMPED.match(line)):
+            said, self._dumping = self._dumping, ""
+            return (_hurt(said, gives_up=True, status=int(match[1])),)
+        elif line.startswith("Error resuming session"):
+            return (Hurt(Trouble.CONTEXT_FULL, line[:_SHORT], gives_up=True),)  # a fresh conversation is the remedy
+        elif line.startswith(("Invalid configuration", "Unknown argument")) or "not running in a trusted" in line:
+            return (Hurt(Trouble.SETUP, line[:_SHORT], gives_up=True),)
+        elif line.startswith(("Please set an Auth method", "When using Gemini API, you must")):
+            return (Hurt(Trouble.AUTH, line[:_SHORT], gives_up=True),)
+        return ()
+
+    def _name(self) -> tuple[Event, ...]:
+        """The conversation, said once something is in it: the CLI refuses to resume one without an answer."""
+        named, self._named = self._named, True
+        return (Named(self._session),) if self._session and not named else ()
+
     def _result(self, event: dict[str, Any]) -> tuple[Event, ...]:
         stats = child(event, "stats")
         events: list[Event] = []
@@ -142,22 +144,21 @@ def _hurt(said: str, *, gives_up: bool, status: int = 0) -> Hurt:
     low = said.lower()
     if not status and (found := _STATUS.search(said)):
         status = int(found[1])
-    wait = _WAIT.search(low)
-    try:
-        seconds = float(wait[1]) if wait else None
-    except ValueError:
-        seconds = None
-    return Hurt(_classify(status, low), said[:_SHORT].strip(), gives_up, seconds)
+    return Hurt(_classify(status, low), said[:_SHORT].strip(), gives_up, asked_wait(said))
 
 
 def _classify(status: int, low: str) -> Trouble:
     def says(*hints: str) -> bool:
         return any(hint in low for hint in hints)
 
-    if status in (401, 403) or says("api key not valid", "api_key_invalid", "api key expired", "authentication_error"):
+    if loses_conversation(low):
+        return Trouble.CONTEXT_FULL
+    if status == 403:
+        return of_forbidden(low)
+    if status == 401 or says("api key not valid", "api_key_invalid", "api key expired", "authentication_error"):
         return Trouble.AUTH
-    # The last three: this conversation cannot go on, but a fresh one can (see gemini_resume).
-    if says("maximum number of tokens", "context window", "function response parts", "invalid argument"):
+    # The last one: this conversation cannot go on, but a fresh one can (see gemini_resume).
+    if says("maximum number of tokens", "context window", "invalid argument"):
         return Trouble.CONTEXT_FULL
     # "Check your plan and billing details" stands in the per-minute refusals too, so it tells nothing.
     if status == 402 or says("perday", "per day", "daily", "credits are depleted", "billing_error", "spending cap"):

@@ -9,30 +9,39 @@ a message, and a user's message without text is left out: so empty messages are 
 from __future__ import annotations
 
 import json
+import stat
 from pathlib import Path
 from typing import Any
 
 from autoquant import files
 from autoquant.harness.jsonl import child, parse, text
 
-LIMIT = 256 << 20
-"""A larger chat file is left alone."""
+LIMIT = 32 << 20
+"""Bytes of a chat file. A conversation without second copies stays far below it, whatever its model's context."""
 
 
-def mended_chats(home: Path, session: str) -> dict[str, str]:
-    """Chat files of `session` that need it: path below `home`, the old content with the mending lines after it."""
-    mended: dict[str, str] = {}
-    for path in sorted(home.glob(".gemini/tmp/*/chats/*.jsonl")):
-        if not path.stem.endswith(session[:8]):
-            continue
+def mended_chat(home: Path, session: str) -> dict[str, str] | None:
+    """The chat file of `session` if it needs mending: path below `home`, the old content with the mending lines.
+
+    None for a file too large to be mended: that conversation is not worth a resume. Of several files the newest counts.
+    """
+    paths = [path for path in home.glob(".gemini/tmp/*/chats/*.jsonl") if path.stem.endswith(session[:8])]
+    try:
+        path = max(filter(_is_file, paths), key=lambda path: path.lstat().st_mtime_ns, default=None)
+        if path is None:
+            return {}
+        if path.lstat().st_size > LIMIT:
+            return None
         relative = path.relative_to(home).as_posix()
-        try:
-            content = files.read_regular(home, relative, LIMIT).decode()
-        except (OSError, UnicodeDecodeError, files.NotRegularFile):
-            continue
-        if repair := mending(content, session):
-            mended[relative] = content.rstrip("\n") + "\n" + repair
-    return mended
+        content = files.read_regular(home, relative, LIMIT).decode()
+    except (OSError, UnicodeDecodeError, files.NotRegularFile):
+        return {}
+    repair = mending(content, session)
+    return {relative: content.rstrip("\n") + "\n" + repair} if repair else {}
+
+
+def _is_file(path: Path) -> bool:
+    return stat.S_ISREG(path.lstat().st_mode)
 
 
 def mending(content: str, session: str) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import Any
 
 import tomli_w
 
-from autoquant.errors import HarnessFault
-from autoquant.harness.base import Availability, Competitor, SessionPlan, SessionRequest
-from autoquant.harness.credentials import Credential, from_file, from_key
+from autoquant.harness.agent import AgentHarness, unknown_effort
+from autoquant.harness.base import Competitor, Refusal, SessionPlan, SessionRequest
+from autoquant.harness.credentials import Credential, from_file, from_key, no_login
 from autoquant.harness.events import Reader
 from autoquant.harness.grok_reader import GrokReader
 from autoquant.harness.machine import Machine
@@ -43,18 +41,21 @@ def efforts_of(model: str) -> tuple[str, ...]:
     return _MENUS.get(model, EFFORTS)
 
 
-@dataclass(frozen=True)
-class GrokHarness:
+class GrokHarness(AgentHarness):
     """Runs Grok Build without a person."""
 
-    program: str = "grok"
+    program = "grok"
+    proved = PROVED
+    install = INSTALL
+    redirects = ("XAI_*", "GROK_HOME", "GROK_AUTH*", "GROK_CONFIG*", "GROK_*KEY*", "GROK_*URL", "GROK_*ENDPOINT")
 
     @property
     def settings(self) -> tuple[str, ...]:
         """What is set so that the race is fair."""
         return (
             "no web search", "no sub-agents", "no memory", "no titles or summaries by a model", "no auto-update",
-            "no telemetry or upload", "no questions or plan mode", "key hidden from commands", "tool time-out 10 h",
+            "no telemetry or upload", "no questions or plan mode", "key not in commands' environment",
+            "tool time-out 10 h",
         )  # fmt: skip
 
     @property
@@ -62,43 +63,27 @@ class GrokHarness:
         """The log of all sessions of a home."""
         return (f"{_HOME}/logs/unified.jsonl",)
 
-    def check(self, competitor: Competitor, machine: Machine) -> Availability:
-        """Installed, logged in, and the model takes the effort; no request is made."""
-        path = machine.find(self.program)
-        if path is None:
-            return Availability(ok=False, problem=f"{self.program} not found", hint=INSTALL)
-        answer = machine.ask((path, "--version"))
-        number = re.search(r"\d+\.\d+\.\d+", answer.stdout) if answer else None
-        if number is None:
-            return Availability(ok=False, problem=f"{path} --version gives no version", hint=INSTALL)
-        version = f"grok {number[0]}"
+    def reader(self) -> Reader:
+        """A reader for one session."""
+        return GrokReader()
+
+    def _credential(self, competitor: Competitor, machine: Machine) -> Credential | Refusal:
+        """In the CLI's own order: a login goes before XAI_API_KEY."""
+        own = _GATEWAY_KEY if competitor.base_url else _KEY
+        if name := competitor.api_key_env:
+            return from_key(machine, (name,), own) or no_login(competitor, LOGIN)
+        login = None if competitor.base_url else from_file(machine, "grok", _LOGIN_FILE, _LOGIN_FILE)
+        return login or from_key(machine, (_KEY,), own) or no_login(competitor, LOGIN)
+
+    def _objection(self, competitor: Competitor, machine: Machine, path: str) -> Refusal | None:
         if not competitor.model:
-            return Availability(ok=False, version=version, problem="no model named", hint='model = "grok-4.5"')
-        efforts = efforts_of(competitor.model)
-        if competitor.effort not in efforts:
-            problem = f"effort {competitor.effort!r} unknown to {competitor.model}"
-            return Availability(ok=False, version=version, problem=problem, hint=f"one of {', '.join(efforts)}")
-        found = _credential(competitor, machine)
-        if found is None:
-            problem, hint = _missing(competitor)
-            return Availability(ok=False, version=version, problem=problem, hint=hint)
-        note = "" if number[0] == PROVED else f"proved with {PROVED}"
-        return Availability(True, version, found.login, found.account, note=note)
+            return Refusal("no model named", 'model = "grok-4.5"')
+        return unknown_effort(competitor, efforts_of(competitor.model), competitor.model)
 
-    def session(self, competitor: Competitor, request: SessionRequest, machine: Machine) -> SessionPlan:
-        """Prompt from its file: Grok does not read standard input.
-
-        Raises
-        ------
-        HarnessFault : the program or its login is gone since they were checked.
-        """
-        path = machine.find(self.program)
-        if path is None:
-            raise HarnessFault(f"{competitor.name}: {self.program} not found", INSTALL)
-        found = _credential(competitor, machine)
-        if found is None:
-            problem, hint = _missing(competitor)
-            raise HarnessFault(f"{competitor.name}: {problem}", hint)
+    def _plan(
+        self, path: str, competitor: Competitor, request: SessionRequest, found: Credential, machine: Machine
+    ) -> SessionPlan:
+        """Prompt from its file: Grok does not read standard input."""
         argv = (
             path, "--no-auto-update", "--prompt-file", str(request.prompt_file), "--always-approve",
             "--output-format", "streaming-json", "--model", competitor.model, "--reasoning-effort", competitor.effort,
@@ -121,33 +106,11 @@ class GrokHarness:
             links=found.links,
         )
 
-    def reader(self) -> Reader:
-        """A reader for one session."""
-        return GrokReader()
-
-
-def _credential(competitor: Competitor, machine: Machine) -> Credential | None:
-    """In the CLI's own order: a login goes before XAI_API_KEY."""
-    own = _GATEWAY_KEY if competitor.base_url else _KEY
-    if name := competitor.api_key_env:
-        return from_key(machine, (name,), own)
-    login = None if competitor.base_url else from_file(machine, "grok", _LOGIN_FILE, _LOGIN_FILE)
-    return login or from_key(machine, (_KEY,), own)
-
 
 def _renewed(found: Credential) -> dict[str, str]:
     """Where a renewed login goes. Grok puts a new file in a link's place, and the user's own login would be void."""
     path = found.links.get(_LOGIN_FILE)
     return {"GROK_AUTH_PATH": str(path)} if path else {}
-
-
-def _missing(competitor: Competitor) -> tuple[str, str]:
-    """Problem and hint when there is no credential."""
-    if name := competitor.api_key_env:
-        return f"environment variable {name} is not set", f"set {name}, or leave api_key_env out"
-    if competitor.base_url:
-        return "no key for base_url", "set api_key_env to a variable with the key; any text will do for a local server"
-    return "not logged in", LOGIN
 
 
 def _configuration(competitor: Competitor) -> dict[str, Any]:
@@ -175,7 +138,13 @@ def _configuration(competitor: Competitor) -> dict[str, Any]:
         "subagents": {"enabled": False},  # --no-subagents alone leaves the tool in place
         "ui": {"prompt_suggestions": False},
         "shell_environment_policy": {"exclude": [_KEY, _GATEWAY_KEY]},
-        "toolset": {"bash": {"timeout_secs": 36_000, "max_timeout_secs": 36_000}},
+        "toolset": {
+            "bash": {
+                "timeout_secs": 36_000,
+                "max_timeout_secs": 36_000,
+                "auto_background_on_timeout": False,  # else a command goes into the background after 15 s
+            }
+        },
         "models": {
             "default": competitor.model,
             "session_summary": _NOBODY,

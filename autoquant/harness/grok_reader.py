@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from autoquant.harness import jsonl
+from autoquant.harness.complaints import asked_wait, by_words
 from autoquant.harness.events import Called, Event, Finished, Hurt, ModelSeen, Named, Said, Spent, Trouble, Usage
 
 TEXT_LIMIT = 400
@@ -26,7 +27,7 @@ _COMPLAINTS: tuple[tuple[Trouble, str], ...] = (
     ),
     (Trouble.QUOTA, r"(available|out of) credits|spending (limit|cap)|(usage|weekly|credit|monthly) limit"),
     (Trouble.RATE_LIMIT, r"status 429|rate[ _]limit|too many requests|resource has been exhausted|slow down"),
-    (Trouble.AUTH, r"status 40[13]|\(401\)|unauthorized|incorrect api key|invalid api key|not signed in|sign in again"),
+    (Trouble.AUTH, r"status 401|\(401\)|unauthorized|(incorrect|invalid) api key|\b(not signed in|sign in again)\b"),
     (Trouble.SETUP, r"unknown model|unknown effort|couldn't set model|status 404|model .* does not exist"),
 )
 """Words of Grok's own messages, as the scripted server provoked them. Whatever fits none is the provider's trouble.
@@ -142,5 +143,4 @@ def _asked(given: Mapping[str, Any]) -> str:
 
 def _hurt(text: str) -> Hurt:
     """An `error` event is the last of its stream: while Grok tries again it says nothing."""
-    trouble = next((kind for kind, words in _COMPLAINTS if re.search(words, text, re.IGNORECASE)), Trouble.SERVER)
-    return Hurt(trouble, text[:TEXT_LIMIT], gives_up=True)
+    return Hurt(by_words(text, _COMPLAINTS) or Trouble.SERVER, text[:TEXT_LIMIT], True, asked_wait(text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,16 +46,30 @@ class Machine:
         found = shutil.which(program, path=self.env.get("PATH", os.defpath))
         return None if found is None else str(Path(found).absolute())
 
-    def ask(self, argv: tuple[str, ...], env: Mapping[str, str] | None = None) -> Answer | None:
-        """Run a short program and keep its answer; None when it cannot be started or does not end in time."""
-        key = (*argv, "\0", *(f"{name}={value}" for name, value in sorted((env or {}).items())))
+    def ask(
+        self, argv: tuple[str, ...], env: Mapping[str, str] | None = None, scratch: Mapping[str, str] | None = None
+    ) -> Answer | None:
+        """Run a short program and keep its answer; None when it cannot be started or does not end in time.
+
+        Parameters
+        ----------
+        env : set for it, on top of the user's.
+        scratch : variables that name a path below an empty folder of its own, which is gone afterwards.
+        """
+        key = (*argv, "\0", *_told(env), "\0", *_told(scratch))
         if key not in self._answers:
-            try:
-                done = process.run(argv, cwd=Path("/"), env={**self.env, **(env or {})}, timeout_seconds=ANSWER_SECONDS)
-            except (OSError, TimeoutError):
-                self._answers[key] = None
-            else:
-                self._answers[key] = Answer(
-                    done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
-                )
+            with tempfile.TemporaryDirectory(prefix="autoquant-") as folder:
+                paths = {name: f"{folder}/{path}" for name, path in (scratch or {}).items()}
+                told = {**self.env, **(env or {}), **paths}
+                try:
+                    done = process.run(argv, cwd=Path("/"), env=told, timeout_seconds=ANSWER_SECONDS)
+                except (OSError, TimeoutError):
+                    self._answers[key] = None
+                else:
+                    texts = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
+                    self._answers[key] = Answer(done.returncode, *texts)
         return self._answers[key]
+
+
+def _told(variables: Mapping[str, str] | None) -> tuple[str, ...]:
+    return tuple(f"{name}={value}" for name, value in sorted((variables or {}).items()))

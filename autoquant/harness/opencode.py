@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
-from dataclasses import dataclass
 from typing import Any
 
-from autoquant.errors import HarnessFault
 from autoquant.harness import jsonl
-from autoquant.harness.base import Availability, Competitor, SessionPlan, SessionRequest
-from autoquant.harness.credentials import Credential, from_file, from_key
+from autoquant.harness.agent import AgentHarness, unknown_effort
+from autoquant.harness.base import Competitor, Refusal, SessionPlan, SessionRequest, lasting_name
+from autoquant.harness.credentials import Credential, from_file, from_key, no_login
 from autoquant.harness.machine import Machine
 from autoquant.harness.opencode_reader import OpencodeReader
 
-PROGRAM = "opencode"
 PROVED = "1.18.33"
 INSTALL = "npm install -g opencode-ai"
+LOGIN = "opencode auth login"
 
 KEYS = {
     "anthropic": ("ANTHROPIC_API_KEY",),
@@ -63,9 +61,16 @@ _SILENCE_MS = 900_000
 """How long a model may think before its next byte; opencode's own 300 s cut high efforts short."""
 
 
-@dataclass(frozen=True)
-class OpencodeHarness:
+class OpencodeHarness(AgentHarness):
     """Starts `opencode run`."""
+
+    program = "opencode"
+    proved = PROVED
+    install = INSTALL
+    redirects = (
+        "OPENCODE_CONFIG*", "OPENCODE_AUTH*", "OPENCODE_MODELS*", "OPENCODE_*TOKEN", "XDG_*_HOME", "OPENAI_*",
+        "ANTHROPIC_*", "GOOGLE_*", "GEMINI_*", "XAI_*", "OPENROUTER_*", "AWS_*", "AZURE_*",
+    )  # fmt: skip
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -81,48 +86,46 @@ class OpencodeHarness:
             "tool time-out 1 h",
         )
 
-    @property
-    def transcripts(self) -> tuple[str, ...]:
-        """None: the stream has it all."""
-        return ()
+    def asked_model(self, competitor: Competitor) -> str:
+        """Without the provider, as the log names it."""
+        return lasting_name(_model(competitor).partition("/")[2])
 
-    def check(self, competitor: Competitor, machine: Machine) -> Availability:
-        """Installed, a key or login for the model's provider, and a model and effort that this version knows."""
-        program = machine.find(PROGRAM)
-        if program is None:
-            return Availability(ok=False, problem=f"{PROGRAM} not found", hint=f"install it: {INSTALL}")
-        answer = machine.ask((program, "--version"))
-        number = re.search(r"\d+\.\d+\.\d+", answer.stdout if answer else "")
-        if number is None:
-            return Availability(ok=False, problem=f"{program} --version gives no version", hint=f"reinstall: {INSTALL}")
-        credential, problem, hint = _credential(competitor, machine)
-        if not problem:
-            problem, hint = _unknown_model(competitor, machine, program)
-        return Availability(
-            ok=not problem,
-            version=f"opencode {number[0]}",
-            login=credential.login if credential else "",
-            account=credential.account if credential else "",
-            problem=problem,
-            hint=hint,
-            note="" if number[0] == PROVED else f"proved with opencode {PROVED}",
-        )
+    def reader(self) -> OpencodeReader:
+        """A new reader."""
+        return OpencodeReader()
 
-    def session(self, competitor: Competitor, request: SessionRequest, machine: Machine) -> SessionPlan:
-        """Configuration in the private home, key by variable or the user's auth.json by link, prompt as argument.
+    def _credential(self, competitor: Competitor, machine: Machine) -> Credential | Refusal:
+        if competitor.base_url:
+            names = (competitor.api_key_env or "OPENAI_API_KEY",)
+            return from_key(machine, names, target=ENDPOINT_KEY) or no_login(competitor, "")
+        provider, _, rest = competitor.model.partition("/")
+        if not provider or not rest:
+            return Refusal(f"model {competitor.model!r} is not provider/model", "see: opencode models")
+        known = KEYS.get(provider, ())
+        if competitor.api_key_env:
+            if not known:
+                return Refusal(f"api_key_env does not go with provider {provider}", LOGIN)
+            return from_key(machine, (competitor.api_key_env,), target=known[0]) or no_login(competitor, "")
+        if found := from_key(machine, known, target=known[0] if known else None):
+            return found
+        if (login := from_file(machine, "opencode", _AUTH, _AUTH)) and provider in _logins(machine):
+            return Credential(login.login, f"opencode/{provider}/login", links=login.links)
+        hint = f"set {known[-1]}, or log in: {LOGIN}" if known else LOGIN
+        return Refusal(f"not logged in at {provider}", hint)
 
-        Raises
-        ------
-        HarnessFault : the program or its credentials are gone since they were checked.
-        """
-        program = machine.find(PROGRAM)
-        if program is None:
-            raise HarnessFault(f"{competitor.name}: {PROGRAM} not found", f"install it: {INSTALL}")
-        credential, problem, hint = _credential(competitor, machine)
-        if credential is None:
-            raise HarnessFault(f"{competitor.name}: {problem}", hint)
+    def _objection(self, competitor: Competitor, machine: Machine, path: str) -> Refusal | None:
+        if not competitor.base_url:
+            return _unknown_to_vendor(competitor, machine, path)
+        if not competitor.model:
+            return Refusal("no model", "model: what the endpoint calls it")
+        return unknown_effort(competitor, ("", *ENDPOINT_EFFORTS), "the protocol")
+
+    def _plan(
+        self, path: str, competitor: Competitor, request: SessionRequest, found: Credential, machine: Machine
+    ) -> SessionPlan:
+        """Configuration in the private home, key by variable or the user's auth.json by link, prompt as argument."""
         argv = (
-            *(program, "run", "--format", "json", "--print-logs", "--log-level", "INFO", "--thinking", "--auto"),
+            *(path, "run", "--format", "json", "--print-logs", "--log-level", "INFO", "--thinking", "--auto"),
             # A title of our own: otherwise the first request asks a model for one (without effort).
             *("--title", "autoquant", "--dir", str(request.workspace), "--model", _model(competitor)),
             *(("--variant", competitor.effort) if competitor.effort and not competitor.base_url else ()),
@@ -133,7 +136,7 @@ class OpencodeHarness:
         return SessionPlan(
             argv=argv,
             cwd=request.workspace,
-            env={name: str(request.home / path) for name, path in _XDG.items()} | _SWITCHES | dict(credential.env),
+            env={name: str(request.home / folder) for name, folder in _XDG.items()} | _SWITCHES | dict(found.env),
             files={
                 ".config/opencode/opencode.json": json.dumps(_config(competitor), indent=1),
                 # Read on top of it: the agent's shell can write them, for its own next session.
@@ -145,12 +148,8 @@ class OpencodeHarness:
                 ),
                 ".config/opencode/node_modules/.keep": "",
             },
-            links=credential.links,
+            links=found.links,
         )
-
-    def reader(self) -> OpencodeReader:
-        """A new reader."""
-        return OpencodeReader()
 
 
 def _model(competitor: Competitor) -> str:
@@ -185,31 +184,6 @@ def _config(competitor: Competitor) -> dict[str, Any]:
     }
 
 
-def _credential(competitor: Competitor, machine: Machine) -> tuple[Credential | None, str, str]:
-    """The login, or a problem and how to mend it."""
-    if competitor.base_url:
-        names = (competitor.api_key_env,) if competitor.api_key_env else ("OPENAI_API_KEY",)
-        found = from_key(machine, names, target=ENDPOINT_KEY)
-        hint = f"set {names[0]} (any text, if {competitor.base_url} asks for none), or name another in api_key_env"
-        return found, "" if found else f"environment variable {names[0]} is not set", "" if found else hint
-    provider, _, rest = competitor.model.partition("/")
-    if not provider or not rest:
-        return None, f"model {competitor.model!r} is not provider/model", "see: opencode models"
-    known = KEYS.get(provider, ())
-    if competitor.api_key_env:
-        if provider not in KEYS:
-            return None, f"api_key_env does not go with provider {provider}", "log in: opencode auth login"
-        found = from_key(machine, (competitor.api_key_env,), target=known[0])
-        problem = "" if found else f"environment variable {competitor.api_key_env} is not set"
-        return found, problem, "" if found else f"set {competitor.api_key_env}, or remove api_key_env"
-    if found := from_key(machine, known, target=known[0] if known else None):
-        return found, "", ""
-    if (login := from_file(machine, "opencode", _AUTH, _AUTH)) and provider in _logins(machine):
-        return Credential(login.login, f"opencode/{provider}/login", links=login.links), "", ""
-    hint = f"set {known[-1]}, or log in: opencode auth login" if known else "log in: opencode auth login"
-    return None, f"not logged in at {provider}", hint
-
-
 def _logins(machine: Machine) -> set[str]:
     """Providers in the user's auth.json: its keys, nothing below them."""
     try:
@@ -219,28 +193,23 @@ def _logins(machine: Machine) -> set[str]:
     return set(jsonl.parse(text))
 
 
-def _unknown_model(competitor: Competitor, machine: Machine, program: str) -> tuple[str, str]:
-    """A problem with model or effort, and a hint; two empty texts when there is none."""
-    if competitor.base_url:
-        if not competitor.model:
-            return "no model", "model: what the endpoint calls it"
-        if competitor.effort and competitor.effort not in ENDPOINT_EFFORTS:
-            return f"effort {competitor.effort!r} is unknown", f"one of {', '.join(ENDPOINT_EFFORTS)}"
-        return "", ""
+def _unknown_to_vendor(competitor: Competitor, machine: Machine, program: str) -> Refusal | None:
+    """A model or effort that this version does not know."""
     provider = competitor.model.partition("/")[0]
     # The list is built in. A key of any text makes opencode show a provider's models; folders of its own, because it
     # creates a data base wherever it looks.
-    with tempfile.TemporaryDirectory(prefix="autoquant-opencode-") as folder:
-        env = _SWITCHES | {name: f"{folder}/{path}" for name, path in _XDG.items()}
-        env |= {KEYS[provider][0]: "x"} if provider in KEYS else {"XDG_DATA_HOME": str(machine.home / ".local/share")}
-        answer = machine.ask((program, "models", provider, "--verbose"), env)
+    env, scratch = dict(_SWITCHES), dict(_XDG)
+    if provider in KEYS:
+        env[KEYS[provider][0]] = "x"
+    else:
+        env["XDG_DATA_HOME"] = str(machine.home / scratch.pop("XDG_DATA_HOME"))
+    answer = machine.ask((program, "models", provider, "--verbose"), env, scratch)
     variants = _variants(answer.stdout if answer else "", competitor.model)
     if variants is None:
-        return f"this opencode knows no model {competitor.model}", f"see: opencode models {provider}"
-    if competitor.effort and competitor.effort not in variants:
-        allowed = f"one of {', '.join(variants)}" if variants else "this model takes none: remove effort"
-        return f"effort {competitor.effort!r} is unknown to {competitor.model}", allowed
-    return "", ""
+        return Refusal(f"this opencode knows no model {competitor.model}", f"see: opencode models {provider}")
+    if competitor.effort and not variants:
+        return Refusal(f"{competitor.model} takes no effort", "remove effort")
+    return unknown_effort(competitor, ("", *variants), competitor.model)
 
 
 def _variants(listing: str, model: str) -> tuple[str, ...] | None:

@@ -18,18 +18,8 @@ import re
 from typing import Any
 
 from autoquant.harness import jsonl
-from autoquant.harness.events import (
-    Called,
-    Event,
-    Finished,
-    Hurt,
-    ModelSeen,
-    Named,
-    Said,
-    Spent,
-    Trouble,
-    Usage,
-)
+from autoquant.harness.complaints import Waits, asked_wait, by_words, loses_conversation, of_forbidden
+from autoquant.harness.events import Called, Event, Finished, Hurt, ModelSeen, Named, Said, Spent, Trouble, Usage
 
 _LOG = re.compile(
     r'timestamp=\S+ level=(?P<level>[A-Z]+) run=\S+ message=(?P<message>"(?:[^"\\]|\\.)*"|\S+)(?P<rest>.*)'
@@ -37,24 +27,22 @@ _LOG = re.compile(
 _FIELD = re.compile(r'(?:^| )([A-Za-z.]+)=("(?:[^"\\]|\\.)*"|\S*)')
 _SHORT = 200
 
-_QUOTA = re.compile(
+_QUOTA = (
     r"insufficient[_ ](quota|credit|balance|funds)|credit balance|billing|usage[_ ]?limit|spend(ing)? limit|"
-    r"payment required",
-    re.IGNORECASE,
+    r"payment required"
 )
-_CONTEXT = re.compile(
-    r"context[_ ](length|window|limit)|prompt is too long|maximum context|too many tokens", re.IGNORECASE
+_CONTEXT = r"context[_ ](length|window|limit)|prompt is too long|maximum context|too many tokens"
+_SETUP = r"model not found|ProviderModelNotFound|ConfigInvalid|no such model"
+_COMPLAINTS: tuple[tuple[Trouble, str], ...] = (
+    (Trouble.CONTEXT_FULL, _CONTEXT),
+    (Trouble.QUOTA, _QUOTA),
+    (Trouble.RATE_LIMIT, r"\b429\b|rate[_ -]?limit|too many requests|resource[_ ]exhausted"),
+    (Trouble.AUTH, r"\b401\b|unauthori[sz]ed|invalid[_ ](x-)?api[_ -]?key|incorrect api key"),
+    (Trouble.SETUP, _SETUP),
+    (Trouble.SERVER, r"\b(500|502|503|504|529)\b|overloaded|internal server error|service unavailable"),
+    (Trouble.SERVER, r"cannot connect|unable to connect|socket|network|fetch failed|econnre|timed? ?out"),
 )
-_RATE = re.compile(r"\b429\b|rate[_ -]?limit|too many requests|resource[_ ]exhausted", re.IGNORECASE)
-_AUTH = re.compile(
-    r"\b401\b|\b403\b|unauthori[sz]ed|invalid[_ ](x-)?api[_ -]?key|incorrect api key|forbidden", re.IGNORECASE
-)
-_SERVER = re.compile(
-    r"\b(500|502|503|504|529)\b|overloaded|internal server error|service unavailable|cannot connect|socket|"
-    r"network|fetch failed|econnre|timed? ?out|unable to connect",
-    re.IGNORECASE,
-)
-_SETUP = re.compile(r"model not found|ProviderModelNotFound|ConfigInvalid|no such model", re.IGNORECASE)
+"""Words of a complaint that came without a status."""
 
 
 class OpencodeReader:
@@ -65,10 +53,25 @@ class OpencodeReader:
         self._model = ""
         self._finished_steps: dict[str, int] = {}
         self._last_text = ""
+        self._waits = Waits()
 
     def stdout(self, line: str) -> tuple[Event, ...]:
         """Events of one JSON line."""
-        event = jsonl.parse(line)
+        return self._waits.fill(self._event(jsonl.parse(line)))
+
+    def stderr(self, line: str) -> tuple[Event, ...]:
+        """Events of one line of the log, or of a complaint before the log began."""
+        return self._waits.fill(self._logged(line))
+
+    def transcript(self, line: str) -> tuple[Event, ...]:
+        """Its data base tells no more than the stream."""
+        return ()
+
+    def exit(self, code: int) -> Hurt | None:
+        """1 is any failure."""
+        return None
+
+    def _event(self, event: dict[str, Any]) -> tuple[Event, ...]:
         session = jsonl.text(event.get("sessionID"))
         if not session:
             return ()
@@ -89,12 +92,11 @@ class OpencodeReader:
             return (*named, *((hurt,) if hurt else ()), Finished(ok=False, text=hurt.message if hurt else "stopped"))
         return named
 
-    def stderr(self, line: str) -> tuple[Event, ...]:
-        """Events of one line of the log, or of a complaint before the log began."""
+    def _logged(self, line: str) -> tuple[Event, ...]:
         entry = _LOG.match(line)
         if entry is None:
             # Told before any session exists, for example "Error: Model not found: x/y." in red.
-            return (Hurt(Trouble.SETUP, line[:_SHORT], gives_up=True),) if _SETUP.search(line) else ()
+            return (Hurt(Trouble.SETUP, line[:_SHORT], gives_up=True),) if _says(_SETUP, line) else ()
         message = _unquoted(entry["message"])
         fields = {name: _unquoted(value) for name, value in _FIELD.findall(entry["rest"])}
         session = fields.get("session.id", "")
@@ -104,21 +106,13 @@ class OpencodeReader:
             return (*self._name(session), *self._see(fields.get("modelID", "")))
         if message == "stream error" and session:
             text = fields.get("error.error", "")
-            trouble = _by_text(text)
-            return (Hurt(trouble, text[:_SHORT]),) if trouble else ()
-        if entry["level"] == "ERROR" and _SETUP.search(fields.get("error", "")):
+            trouble = by_words(text, _COMPLAINTS)
+            return (Hurt(trouble, text[:_SHORT], False, asked_wait(text)),) if trouble else ()
+        if entry["level"] == "ERROR" and _says(_SETUP, fields.get("error", "")):
             return (Hurt(Trouble.SETUP, fields["error"][:_SHORT], gives_up=True),)
         if message == "exiting loop" and session:
             return (Finished(ok=True, text=self._last_text),)
         return ()
-
-    def transcript(self, line: str) -> tuple[Event, ...]:
-        """Its data base tells no more than the stream."""
-        return ()
-
-    def exit(self, code: int) -> Hurt | None:
-        """1 is any failure."""
-        return None
 
     def _name(self, session: str) -> tuple[Event, ...]:
         if session == self._session:
@@ -173,39 +167,32 @@ def _hurt(error: dict[str, Any]) -> Hurt | None:
         return None
     status = jsonl.count(data.get("statusCode"))
     body = jsonl.text(data.get("responseBody"), 20_000)
-    return Hurt(_trouble(name, status, f"{message} {body}"), message, True, _retry_after(data))
+    text = f"{message} {body}"
+    return Hurt(_trouble(name, status, text), message, True, _retry_after(data) or asked_wait(text))
 
 
 def _trouble(name: str, status: int, text: str) -> Trouble:
-    if name == "ContextOverflowError" or (status in (0, 400, 413) and _CONTEXT.search(text)):
+    full = name == "ContextOverflowError" or (status in (0, 400, 413) and _says(_CONTEXT, text))
+    if full or loses_conversation(text):
         return Trouble.CONTEXT_FULL
-    if name == "ProviderAuthError" or status in (401, 403):
+    if name == "ProviderAuthError" or status == 401:
         return Trouble.AUTH
     if status == 402:
         return Trouble.QUOTA
+    if status == 403:
+        return Trouble.QUOTA if _says(_QUOTA, text) else of_forbidden(text)
     if status == 429:
         # Google says "quota" and "billing" of a limit per minute too, but adds when to come back.
-        return Trouble.QUOTA if _QUOTA.search(text) and "retryDelay" not in text else Trouble.RATE_LIMIT
+        return Trouble.QUOTA if _says(_QUOTA, text) and "retryDelay" not in text else Trouble.RATE_LIMIT
     if status == 408 or status >= 500:
         return Trouble.SERVER
-    if by_text := _by_text(text):
+    if by_text := by_words(text, _COMPLAINTS):
         return by_text
     return Trouble.SETUP if status in (400, 404, 405, 415, 422) or "NotFound" in name else Trouble.SERVER
 
 
-def _by_text(text: str) -> Trouble | None:
-    """The class of a complaint that came without a status; None when the words prove nothing."""
-    for pattern, trouble in (
-        (_CONTEXT, Trouble.CONTEXT_FULL),
-        (_QUOTA, Trouble.QUOTA),
-        (_RATE, Trouble.RATE_LIMIT),
-        (_AUTH, Trouble.AUTH),
-        (_SETUP, Trouble.SETUP),
-        (_SERVER, Trouble.SERVER),
-    ):
-        if pattern.search(text):
-            return trouble
-    return None
+def _says(words: str, text: str) -> bool:
+    return re.search(words, text, re.IGNORECASE) is not None
 
 
 def _retry_after(data: dict[str, Any]) -> float | None:

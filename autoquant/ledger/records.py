@@ -122,9 +122,10 @@ class SessionEnded:
     reason: str
     """What happened: `exited`, or why the arena ended it."""
     exit_code: int | None
-    seconds: float
+    seconds: float | None
+    """None for a lost session: nobody saw its end."""
     outcome: str = ""
-    """Class of the end, a value of `arena.policy.Outcome`; empty in records of older versions."""
+    """Class of the end, a value of `arena.sessions.policy.Outcome`; empty in records of older versions."""
     conversation: str | None = None
     """The program's own id of the conversation, with which it can be resumed."""
     detail: str = ""
@@ -159,7 +160,7 @@ class UsageCounted:
 
 @dataclass(frozen=True)
 class BackedOff:
-    """The arena waited before the next session: infrastructure time."""
+    """The arena waited before the next session for what a provider, a program or the machine did."""
 
     competitor: str
     seconds: float

@@ -174,6 +174,12 @@ class CompetitorView:
         covered = bool(self.spent) and self.spent[-1].cost_usd is not None
         return replace(total, cost_usd=sum(known)) if covered else total
 
+    @property
+    def cost_per_keep_usd(self) -> float | None:
+        """What an official keep cost on average; None without one, or when the cost is not known."""
+        keeps, cost = sum(attempt.status == "keep" for attempt in self.attempts), self.usage.cost_usd
+        return None if cost is None or not keeps else cost / keeps
+
     def usage_of_attempt(self, attempt: int) -> UsageTotal:
         """What led to one attempt."""
         return UsageTotal.of(part for part in self.spent if part.attempt == attempt)

@@ -11,18 +11,17 @@ from autoquant.report.model import Setup, Work
 from autoquant.report.text import clean
 
 VERSIONS = 8
-"""So many versions and options of a program are listed."""
+"""So many versions of a program are listed; of more, how many more."""
 
 
 def work_of(view: CompetitorView) -> Work:
     """Tokens, cost, sessions and time of a competitor."""
     usage = view.usage if view.spent else None
-    keeps = sum(attempt.status == "keep" for attempt in view.attempts)
     ended = [session for session in view.sessions if session.reason is not None]
     return Work(
         usage=usage,
         priced_by=tuple(sorted({clean(part.priced_by, 20) for part in view.spent if part.priced_by})),
-        cost_per_keep=usage.cost_usd / keeps if usage and usage.cost_usd is not None and keeps else None,
+        cost_per_keep=view.cost_per_keep_usd,
         sessions=len(view.sessions),
         resumed=sum(session.resumes is not None for session in view.sessions),
         endings=tuple(Counter(clean(s.outcome or s.reason or "", 40) for s in ended).most_common()),
@@ -51,11 +50,12 @@ def attempt_amounts(view: CompetitorView) -> dict[int, tuple[int, float | None]]
 def setup_of(view: CompetitorView) -> Setup:
     """How the competitor's program was set. A user and password in an endpoint stay out of the page."""
     joined = view.joined
-    versions = dict.fromkeys(clean(session.version, 80) for session in view.sessions if session.version)
+    versions = tuple(dict.fromkeys(clean(session.version, 80) for session in view.sessions if session.version))
+    more = (f"{len(versions) - VERSIONS} more",) if len(versions) > VERSIONS else ()
     return Setup(
         replicate_of=clean(joined.group, 80),
-        versions=tuple(versions)[:VERSIONS],
+        versions=(*versions[:VERSIONS], *more),
         endpoint=re.sub(r"//[^/@]*@", "//", clean(joined.endpoint, 200)),
-        args=tuple(clean(arg, 120) for arg in joined.args[:VERSIONS]),
+        args=tuple(clean(arg, 120) for arg in joined.args),
         settings=tuple(clean(setting, 120) for setting in joined.settings),
     )

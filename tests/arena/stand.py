@@ -115,7 +115,7 @@ class Stand:
             "surroundings": os.environ,
             "machine": Machine.here(),
             "available": {},
-            "accounts": Accounts({}, None),
+            "accounts": Accounts(None),
             "time_left": TimeLeft(SystemClock()),
             "confinement": Confinement(),
             "pace": pace,

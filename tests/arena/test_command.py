@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import json
 import shutil
 import subprocess
@@ -52,6 +53,13 @@ def test_every_subcommand_explains_itself(capsys: pytest.CaptureFixture[str]):
             command.main([word, "--help"])
         assert 0 == ended.value.code
         assert "--debug" in capsys.readouterr().out
+
+
+def test_every_subcommand_is_one_short_function():
+    tree = ast.parse(Path(command.__file__).read_text())
+    lengths = {f.name: (f.end_lineno or 0) - f.lineno for f in tree.body if isinstance(f, ast.FunctionDef)}
+    assert 8 == sum(name.startswith("_add_") for name in lengths)
+    assert [] == [name for name, length in lengths.items() if length > 40]
 
 
 def test_nothing_heavy_is_imported_for_help():

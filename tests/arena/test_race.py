@@ -16,7 +16,7 @@ from autoquant import files, process
 from autoquant.arena import protected, race
 from autoquant.arena.choice import choose_race
 from autoquant.arena.roster.load import load_roster
-from autoquant.arena.sessions.session import run_mark
+from autoquant.arena.sessions.place import run_mark
 from autoquant.arena.show.status import find_race, holder, status_of
 from autoquant.arena.show.table import plain_table
 from autoquant.errors import AutoQuantError, DataError, LedgerError, UserError, Violation

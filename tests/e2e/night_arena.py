@@ -30,7 +30,7 @@ def main(checkout: str, state: str, roster: str, source: str, budget: str) -> in
         allow_source=source,
     )
     # The pauses of the table are a hundredth of what they are at night. A program still gets its time to exit.
-    pace = Pace(poll=0.02, tick=0.2, farewell=4.0, waits=0.01, listen=0.25)
+    pace = Pace(farewell=4.0, waits=0.01)
     finish = start(options, Voice(lambda line: print(line, file=sys.stderr, flush=True)), pace=pace)
     print(finish.reason, flush=True)
     return finish.exit_code

@@ -71,7 +71,7 @@ for env in ({}, {process.RUN_MARK: "mine"}, {process.RUN_MARK: "rival"}):
     child.stdout.readline()
     child.wait()
 keeper = process.spawn([sys.executable, "-c", "import time; time.sleep(60)"], cwd=Path.cwd(), env={})
-print(process.end_strays("mine"), keeper.poll(), process.end_strays("mine"), process.end_strays("rival"))
+print(process.end_strays(["rival"]), keeper.poll(), process.end_strays(["rival"]), process.end_strays([]))
 process.end_tree(keeper.pid)
 """
 

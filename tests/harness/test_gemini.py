@@ -1,45 +1,29 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import cli_stand
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from cli_stand import CLIS, KEY, PROMPT, Stand, lines, of, requests, total
 
-from autoquant.errors import HarnessFault
-from autoquant.harness.base import Competitor, SessionPlan, SessionRequest
+from autoquant.harness.base import SessionPlan
 from autoquant.harness.events import Called, Event, Finished, Hurt, ModelSeen, Named, Said, Spent, Trouble, Usage
-from autoquant.harness.gemini import EFFORTS, PROVED, GeminiHarness
+from autoquant.harness.gemini import EFFORTS, PROVED
 from autoquant.harness.gemini_reader import GeminiReader
-from autoquant.harness.gemini_resume import mended_chats, mending
-from autoquant.harness.machine import Machine
+from autoquant.harness.gemini_resume import LIMIT, mended_chat, mending
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / f"gemini-{PROVED}"
-HARNESS = GeminiHarness()
-KEY = {"GEMINI_API_KEY": "key-one"}
 SESSION = "ec0f2dc3-2142-47d7-a828-630389f193b8"
 
 
-def competitor(**changes: object) -> Competitor:
-    facts: dict[str, object] = {
-        "name": "x", "harness": "gemini", "model": "gemini-3.6-flash", "effort": "high", "colour": "#000000",
-    }  # fmt: skip
-    return Competitor(**(facts | changes))  # type: ignore[arg-type]
+@pytest.fixture
+def gemini(tmp_path: Path) -> Stand:
+    return Stand("gemini", tmp_path)
 
 
-def machine(root: Path, *, env: dict[str, str] | None = None, says: str = PROVED) -> Machine:
-    folder = root / "bin"
-    folder.mkdir(parents=True, exist_ok=True)
-    program = folder / "gemini"
-    program.write_text(f"#!/bin/sh\necho '{says}'\n")
-    program.chmod(0o755)
-    return Machine({"PATH": str(folder), **(KEY if env is None else env)}, root / "user", False)
-
-
-def plan(root: Path, who: Competitor, *, resume: str | None = None, on: Machine | None = None) -> SessionPlan:
-    request = SessionRequest(root / "work tree", root / "prompt.md", "Go on – ü\n", root / "home", 1, 0, resume)
-    return HARNESS.session(who, request, on or machine(root))
+def read(*names: str) -> list[Event]:
+    return cli_stand.read("gemini", *names)
 
 
 def settings(made: SessionPlan) -> dict[str, dict[str, object]]:
@@ -47,122 +31,65 @@ def settings(made: SessionPlan) -> dict[str, dict[str, object]]:
     return json.loads(made.files[".gemini/race-settings.json"])  # type: ignore[no-any-return]
 
 
-def read(name: str) -> list[Event]:
-    reader = GeminiReader()
-    call = {"stdout": reader.stdout, "stderr": reader.stderr, "transcript": reader.transcript}[name.split(".")[1]]
-    return [event for line in (GOLDEN / name).read_text().splitlines() for event in call(line)]
-
-
-def of(kind: type, events: list[Event]) -> list[Event]:
-    return [event for event in events if isinstance(event, kind)]
-
-
-def requests(events: list[Event]) -> dict[str, Usage]:
-    """Usage per request, as the arena keeps it: the same one again replaces."""
-    return {event.request: event.usage for event in events if isinstance(event, Spent) and event.request}
-
-
-def total(events: list[Event]) -> Usage:
-    return [event.usage for event in events if isinstance(event, Spent) and event.request is None][-1]
-
-
 # ---------------------------------------------------------------------------------------------------------- the check
 
 
-def test_an_installed_cli_with_a_key_is_available(tmp_path: Path):
-    found = HARNESS.check(competitor(), machine(tmp_path))
+def test_an_installed_cli_with_a_key_is_available(gemini: Stand):
+    found = gemini.check()
     assert (True, f"gemini {PROVED}", "API key (GEMINI_API_KEY)", "") == (
         found.ok, found.version, found.login, found.note,
     )  # fmt: skip
-    assert "key-one" not in repr(found)
-
-
-def test_a_missing_program_says_how_to_install_it(tmp_path: Path):
-    found = HARNESS.check(competitor(), Machine({"PATH": str(tmp_path), **KEY}, tmp_path, False))
-    assert (False, "gemini not found") == (found.ok, found.problem)
-    assert "npm install" in found.hint
-
-
-def test_another_version_is_only_a_note_and_none_is_a_problem(tmp_path: Path):
-    found = HARNESS.check(competitor(), machine(tmp_path, says="0.62.0"))
-    assert (True, f"proved with {PROVED}") == (found.ok, found.note)
-    assert not HARNESS.check(competitor(), machine(tmp_path / "b", says="hello")).ok
+    assert KEY not in repr(found)
 
 
 @pytest.mark.parametrize("effort", ["", "xhigh", "HIGH"])
-def test_an_unknown_effort_is_named_with_those_allowed(tmp_path: Path, effort: str):
-    found = HARNESS.check(competitor(effort=effort), machine(tmp_path))
+def test_an_unknown_effort_is_named_with_those_allowed(gemini: Stand, effort: str):
+    found = gemini.check(gemini.competitor(effort=effort))
     assert not found.ok
     assert "minimal, low, medium, high" in found.hint
 
 
 @pytest.mark.parametrize("model", ["", "auto", "auto-gemini-3", "pro", "flash", "flash-lite", "gemini-2.5-pro"])
-def test_a_model_must_be_named_exactly_and_know_thinking_levels(tmp_path: Path, model: str):
-    assert not HARNESS.check(competitor(model=model), machine(tmp_path)).ok
+def test_a_model_must_be_named_exactly_and_know_thinking_levels(gemini: Stand, model: str):
+    assert not gemini.check(gemini.competitor(model=model)).ok
 
 
-def test_a_plain_http_endpoint_must_be_on_this_machine(tmp_path: Path):
-    assert HARNESS.check(competitor(base_url="http://127.0.0.1:9"), machine(tmp_path)).ok
-    assert HARNESS.check(competitor(base_url="https://gateway.example"), machine(tmp_path)).ok
-    assert "https" in HARNESS.check(competitor(base_url="http://gateway.example"), machine(tmp_path)).problem
-
-
-def test_without_a_key_it_is_not_logged_in(tmp_path: Path):
-    found = HARNESS.check(competitor(), machine(tmp_path, env={}))
-    assert (False, "not logged in") == (found.ok, found.problem)
-    with pytest.raises(HarnessFault, match="not logged in"):
-        plan(tmp_path, competitor(), on=machine(tmp_path, env={}))
-
-
-def test_a_named_key_variable_must_be_set_and_is_the_only_one_used(tmp_path: Path):
-    who = competitor(api_key_env="GATEWAY_KEY")
-    assert "GATEWAY_KEY is not set" in HARNESS.check(who, machine(tmp_path)).problem
-    on = machine(tmp_path, env={**KEY, "GATEWAY_KEY": "other"})
-    assert "API key (GATEWAY_KEY)" == HARNESS.check(who, on).login
-    assert "other" == plan(tmp_path, who, on=on).env["GEMINI_API_KEY"]
+def test_a_plain_http_endpoint_must_be_on_this_machine(gemini: Stand):
+    assert gemini.check(gemini.competitor(base_url="http://127.0.0.1:9")).ok
+    assert gemini.check(gemini.competitor(base_url="https://gateway.example")).ok
+    assert "https" in gemini.check(gemini.competitor(base_url="http://gateway.example")).problem
 
 
 # ----------------------------------------------------------------------------------------------------------- the plan
 
 
-def test_a_fresh_session_gets_the_prompt_on_standard_input(tmp_path: Path):
-    made = plan(tmp_path, competitor())
-    assert str(tmp_path / "bin" / "gemini") == made.argv[0]
+def test_a_fresh_session_gets_the_prompt_on_standard_input(gemini: Stand):
+    made = gemini.plan()
+    assert str(gemini.root / "bin" / "gemini") == made.argv[0]
     assert ("--approval-mode", "yolo", "--skip-trust", "-o", "stream-json", "-m", "gemini-3.6-flash") == made.argv[1:]
-    assert "Go on – ü\n".encode() == made.stdin
-    assert tmp_path / "work tree" == made.cwd
-
-
-def test_a_resume_differs_by_the_id_alone(tmp_path: Path):
-    fresh, resumed = plan(tmp_path, competitor()), plan(tmp_path, competitor(), resume=SESSION)
-    assert ("--resume", SESSION) == resumed.argv[-2:]
-    assert fresh.argv == resumed.argv[:-2]
-    assert (fresh.env, fresh.files, fresh.stdin) == (resumed.env, resumed.files, resumed.stdin)
-
-
-def test_options_of_the_roster_come_last(tmp_path: Path):
-    assert ("--debug",) == plan(tmp_path, competitor(args=("--debug",))).argv[-1:]
+    assert PROMPT.encode() == made.stdin
+    assert gemini.root / "work tree" == made.cwd
 
 
 @pytest.mark.parametrize("effort", EFFORTS)
-def test_the_effort_is_an_override_because_an_alias_loses_it(tmp_path: Path, effort: str):
-    (override,) = settings(plan(tmp_path, competitor(effort=effort)))["modelConfigs"]["customOverrides"]
+def test_the_effort_is_an_override_because_an_alias_loses_it(gemini: Stand, effort: str):
+    (override,) = settings(gemini.plan(gemini.competitor(effort=effort)))["modelConfigs"]["customOverrides"]
     assert {"model": "gemini-3.6-flash"} == override["match"]
     thinking = override["modelConfig"]["generateContentConfig"]["thinkingConfig"]
     assert {"includeThoughts": True, "thinkingLevel": effort.upper()} == thinking
 
 
-def test_helpers_ask_the_competitors_model(tmp_path: Path):
-    aliases = settings(plan(tmp_path, competitor(model="gemini-3.5-flash")))["modelConfigs"]["customAliases"]
+def test_helpers_ask_the_competitors_model(gemini: Stand):
+    aliases = settings(gemini.plan(gemini.competitor(model="gemini-3.5-flash")))["modelConfigs"]["customAliases"]
     assert {"chat-compression-default", "llm-edit-fixer", "summarizer-default"} <= set(aliases)
     assert {"gemini-3.5-flash"} == {alias["modelConfig"]["model"] for alias in aliases.values()}
 
 
-def test_the_settings_of_the_race_overrule_those_of_the_workspace(tmp_path: Path):
-    made = plan(tmp_path, competitor())
-    place = str(tmp_path / "home" / ".gemini" / "race-settings.json")
+def test_the_settings_of_the_race_overrule_those_of_the_workspace(gemini: Stand):
+    made = gemini.plan()
+    place = str(gemini.root / "home" / ".gemini" / "race-settings.json")
     assert place == made.env["GEMINI_CLI_SYSTEM_SETTINGS_PATH"]
-    assert str(tmp_path / "home") == made.env["GEMINI_CLI_HOME"]
+    assert str(gemini.root / "home") == made.env["GEMINI_CLI_HOME"]
     found = settings(made)
     assert {"google_web_search", "web_fetch", "save_memory"} <= set(found["tools"]["exclude"])
     assert 3600 == found["tools"]["shell"]["inactivityTimeout"]
@@ -173,12 +100,12 @@ def test_the_settings_of_the_race_overrule_those_of_the_workspace(tmp_path: Path
     assert not found["experimental"]["enableAgents"]
 
 
-def test_the_base_url_and_the_key_reach_the_program_and_nothing_else_holds_the_secret(tmp_path: Path):
-    made = plan(tmp_path, competitor(base_url="http://127.0.0.1:9"))
+def test_the_base_url_and_the_key_reach_the_program_and_nothing_else_holds_the_secret(gemini: Stand):
+    made = gemini.plan(gemini.competitor(base_url="http://127.0.0.1:9"))
     assert "http://127.0.0.1:9" == made.env["GOOGLE_GEMINI_BASE_URL"]
-    assert "key-one" == made.env["GEMINI_API_KEY"]
-    assert "key-one" not in " ".join(made.argv) + "".join(made.files.values())
-    assert "GOOGLE_GEMINI_BASE_URL" not in plan(tmp_path, competitor()).env
+    assert KEY == made.env["GEMINI_API_KEY"]
+    assert KEY not in " ".join(made.argv) + "".join(made.files.values())
+    assert "GOOGLE_GEMINI_BASE_URL" not in gemini.plan().env
 
 
 # ------------------------------------------------------------------------------------------- mending before a resume
@@ -203,50 +130,78 @@ def read_back(content: str) -> list[str]:
 
 
 def test_each_tool_answer_is_read_back_once():
-    content = (GOLDEN / "ok.transcript.jsonl").read_text()
+    content = (CLIS["gemini"].golden / "ok.transcript.jsonl").read_text()
     assert ["u", "u", "ma", "a", "ma", "a", "m"] == read_back(content)
     assert ["u", "u", "ma", "ma", "m"] == read_back(content + mending(content, SESSION))
 
 
 def test_after_a_resume_only_what_is_new_is_mended():
-    content = (GOLDEN / "resumed.transcript.jsonl").read_text()
+    content = (CLIS["gemini"].golden / "resumed.transcript.jsonl").read_text()
     assert 1 == len(mending(content, SESSION).splitlines())
     assert "" == mending(content + mending(content, SESSION), SESSION)
 
 
 def test_what_needs_no_mending_is_left_alone():
-    content = (GOLDEN / "ok.transcript.jsonl").read_text()
+    content = (CLIS["gemini"].golden / "ok.transcript.jsonl").read_text()
     assert "" == mending(content, "another")
     assert "" == mending(content.replace('"toolCalls"', '"calls"'), SESSION)
     assert "" == mending("", SESSION)
 
 
-def test_the_mended_file_begins_with_all_that_was_there(tmp_path: Path):
-    chats = tmp_path / "home" / ".gemini" / "tmp" / "work-tree" / "chats"
+def test_the_mended_file_begins_with_all_that_was_there(gemini: Stand):
+    chats = gemini.root / "home" / ".gemini" / "tmp" / "work-tree" / "chats"
     chats.mkdir(parents=True)
-    content = (GOLDEN / "ok.transcript.jsonl").read_text()
+    content = (CLIS["gemini"].golden / "ok.transcript.jsonl").read_text()
     name = "session-2026-11-30T17-19-ec0f2dc3.jsonl"
     (chats / name).write_text(content + '{"torn": ')
     (chats / "session-2026-11-30T17-19-00000000.jsonl").write_text(content)
-    made = plan(tmp_path, competitor(), resume=SESSION).files
+    made = gemini.plan(resume=SESSION).files
     assert {".gemini/race-settings.json", ".gemini/settings.json", f".gemini/tmp/work-tree/chats/{name}"} == set(made)
     assert made[f".gemini/tmp/work-tree/chats/{name}"].startswith(content + '{"torn": \n{')
 
 
-def test_a_link_in_place_of_a_chat_file_is_not_followed(tmp_path: Path):
-    chats = tmp_path / ".gemini" / "tmp" / "x" / "chats"
+def test_a_link_in_place_of_a_chat_file_is_not_followed(gemini: Stand):
+    chats = gemini.root / ".gemini" / "tmp" / "x" / "chats"
     chats.mkdir(parents=True)
-    (chats / f"session-{SESSION[:8]}.jsonl").symlink_to(GOLDEN / "ok.transcript.jsonl")
+    (chats / f"session-{SESSION[:8]}.jsonl").symlink_to(CLIS["gemini"].golden / "ok.transcript.jsonl")
     (chats / f"session-b-{SESSION[:8]}.jsonl").write_bytes(b"\xff\xfe")
-    assert {} == mended_chats(tmp_path, SESSION)
+    assert {} == mended_chat(gemini.root, SESSION)
+
+
+def test_of_several_chat_files_only_the_newest_is_read(gemini: Stand):
+    chats = gemini.root / ".gemini" / "tmp" / "x" / "chats"
+    chats.mkdir(parents=True)
+    for age, name in enumerate(("newest", "older", "oldest")):
+        path = chats / f"session-{name}-{SESSION[:8]}.jsonl"
+        path.write_text((CLIS["gemini"].golden / "ok.transcript.jsonl").read_text())
+        os.utime(path, (1_000_000 - age, 1_000_000 - age))
+    made = mended_chat(gemini.root, SESSION)
+    assert made is not None
+    assert [f".gemini/tmp/x/chats/session-newest-{SESSION[:8]}.jsonl"] == list(made)
+
+
+def test_a_chat_too_large_to_mend_is_not_resumed(gemini: Stand):
+    chat = gemini.root / "home" / ".gemini" / "tmp" / "x" / "chats" / f"session-{SESSION[:8]}.jsonl"
+    chat.parent.mkdir(parents=True)
+    with chat.open("wb") as file:
+        file.truncate(LIMIT + 1)
+    made = gemini.plan(resume=SESSION)
+    assert (gemini.plan().argv, gemini.plan().files) == (made.argv, made.files)
+    os.truncate(chat, LIMIT)
+    assert ("--resume", SESSION) == gemini.plan(resume=SESSION).argv[-2:]
 
 
 # --------------------------------------------------------------------------------------------------------- the reader
 
 
-def test_a_session_is_named_by_its_first_line_and_keeps_the_name():
+def test_a_session_is_named_before_its_first_answer_and_keeps_the_name():
     assert [Named(SESSION)] == read("ok.stdout.jsonl")[:1]
     assert [Named(SESSION)] == of(Named, read("resumed.stdout.jsonl"))
+
+
+@pytest.mark.parametrize("case", ["auth", "quota", "server-error"])
+def test_a_session_without_an_answer_has_no_name_because_it_cannot_be_resumed(case: str):
+    assert [] == of(Named, read(f"{case}.stdout.jsonl"))
 
 
 def test_what_is_said_and_called():
@@ -287,13 +242,9 @@ def test_requests_of_a_killed_session_are_counted():
 
 def test_a_file_read_from_its_middle_belongs_to_the_conversation_of_the_stream():
     reader = GeminiReader()
-    reader.stdout((GOLDEN / "ok.stdout.jsonl").read_text().splitlines()[0])
-    line = next(line for line in (GOLDEN / "ok.transcript.jsonl").read_text().splitlines() if '"tokens"' in line)
+    reader.stdout(lines("gemini", "ok.stdout.jsonl")[0])
+    line = next(line for line in lines("gemini", "ok.transcript.jsonl") if '"tokens"' in line)
     assert SESSION == reader.transcript(line)[0].conversation
-
-
-def test_the_file_has_the_same_keys_however_often_it_is_read():
-    assert read("resumed.transcript.jsonl") == read("resumed.transcript.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -360,34 +311,3 @@ def test_an_exit_code_is_a_status_modulo_256():
         code: seen[code] for code in (145, 173, 244, 41)
     }
     assert not {0, 1, 42, 53, 130} & set(seen)
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=9)
-    | st.sampled_from(["init", "message", "result", "error", "gemini", "user", "assistant", "tool_use"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["type", "role", "content", "stats", "id", "model", "sessionId", "session_id", "tokens", "$set",
-                         "messages", "toolCalls", "functionResponse", "error", "message", "status", "severity", "input",
-                         "total_tokens", "result", "timestamp"]),
-        inner, max_size=6),
-    max_leaves=20,
-)  # fmt: skip
-
-
-@given(JSON, st.integers(0, 200), st.text())
-def test_nothing_a_line_holds_raises(value: object, cut: int, foreign: str):
-    reader = GeminiReader()
-    line = json.dumps(value)
-    for read_one in (reader.stdout, reader.stderr, reader.transcript):
-        for garbage in (line, line[:cut], foreign, "{" + foreign, "Attempt 1 failed" + foreign, "retry in 1.1.1s"):
-            read_one(garbage)
-    mending(f"{line}\n{foreign}\n{line[:cut]}", "s")
-
-
-@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.jsonl")), ids=lambda path: path.name)
-def test_no_cut_line_of_a_real_stream_raises(path: Path):
-    reader = GeminiReader()
-    for line in path.read_text().splitlines():
-        for end in range(0, len(line), 97):
-            assert () == reader.stdout(line[:end])
-            assert () == reader.transcript(line[:end])

@@ -135,6 +135,27 @@ def test_facts_carry_tokens_and_cost(case: RaceCase):
     assert (None, None, None) == tuple(rows["hillclimb"][k] for k in ("tokens", "cost_usd", "cost_per_keep_usd"))
 
 
+def test_every_option_is_shown_and_versions_that_are_not_are_counted(case: RaceCase):
+    args = tuple(f"--option-{n}" for n in range(20))
+    case.join("many", "command", args=args)
+    for n in range(11):
+        case.session("many", version=f"paper 1.{n}")
+    setup = entrant(case, "many").setup
+    assert setup is not None
+    assert args == setup.args
+    assert (*(f"paper 1.{n}" for n in range(8)), "3 more") == setup.versions
+    text = drawn(case).text
+    assert " ".join(args) in text
+    assert "paper 1.7, 3 more" in text
+
+
+def test_page_and_status_take_cost_per_keep_from_one_place(case: RaceCase):
+    for name, racer in case.ledger.view.competitors.items():
+        work = entrant(case, name).work
+        assert racer.cost_per_keep_usd == (work.cost_per_keep if work else None)
+    assert 3.0 == case.ledger.view.competitors["sol-2"].cost_per_keep_usd
+
+
 def test_a_time_bar_is_as_long_as_its_times_on_the_common_scale():
     assert 'd="M0 3H55" class="time agent"' in time_bar(50.0, 25.0, 100.0)
     assert 'd="M55 3H82.5" class="time other"' in time_bar(50.0, 25.0, 100.0)

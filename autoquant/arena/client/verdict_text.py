@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autoquant import amounts
 from autoquant.arena.referee.mailbox import Reply, ReplyKind
-from autoquant.clock import hours_minutes
 
 _WIDTH = 40
 _UNITS = {"drawdown": "%", "turnover": "", "exposure": "%", "leverage": ""}
@@ -76,7 +76,7 @@ def _next(reply: Reply) -> str:
         left = max(0, reply.budget - reply.attempts)
         words.append("No attempts left: you are done." if not left else f"{left} attempts left.")
         if left and reply.seconds_left is not None:
-            words.append(f"This session may last {hours_minutes(reply.seconds_left)} more.")
+            words.append(f"This session may last {amounts.duration(reply.seconds_left)} more.")
     feedback = None if reply.score is None else reply.score["feedback"]
     if feedback:
         miss, fold = feedback["nearest_miss"], feedback["nearest_fold"]

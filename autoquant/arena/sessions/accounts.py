@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 _LOOK_SECONDS = 0.1
@@ -20,15 +20,13 @@ class Accounts:
 
     Parameters
     ----------
-    limits : sessions at a time of single accounts.
-    default : sessions at a time of any other account; None for no limit.
+    limit : sessions at a time of one account; None for no limit.
 
     An empty account is nobody's: it shares nothing and waits for nothing.
     """
 
-    def __init__(self, limits: Mapping[str, int], default: int | None) -> None:
-        self._limits = dict(limits)
-        self._default = default
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
         self._changed = threading.Condition()
         self._busy: Counter[str] = Counter()
         self._queues: dict[str, deque[object]] = {}
@@ -37,7 +35,7 @@ class Accounts:
     @contextmanager
     def slot(self, account: str, stopping: threading.Event) -> Iterator[bool]:
         """Wait for a free slot, first come first served, and hold it; False, without one, when `stopping` is set."""
-        limit = self._limits.get(account, self._default)
+        limit = self._limit
         if not account or limit is None:
             yield not stopping.is_set()
             return

@@ -13,7 +13,8 @@ NOT_THE_AGENTS = frozenset({".autoquant", "results.tsv", "score.json", "data", "
 """Top-level names in a worktree that the referee writes, or that were there before."""
 BUSY_SHARE = 0.02
 """Part of one processor; an event loop that only waits uses less."""
-_ENTRIES = 100_000
+MOST_FILES = 300_000
+"""More files than that in a competitor's folders are refused like too many bytes: they could not be watched."""
 
 
 @dataclass(frozen=True)
@@ -23,19 +24,21 @@ class Volume:
     bytes: int
     newest: float
     """Latest change, seconds since 1970; 0 without files."""
+    files: int = 0
 
 
 def volume(folders: Sequence[Path], leave_out: Path) -> Volume:
     """Sizes of regular files below `folders`, links not followed; `NOT_THE_AGENTS` directly below `leave_out` do not
-    count. Stops counting after a hundred thousand entries: by then the bytes tell enough.
+    count. Stops counting at `MOST_FILES`, which is itself too many.
     """
     total, newest = 0, 0.0
-    for number, facts in enumerate(_walk(folders, leave_out)):
+    number = 0
+    for number, facts in enumerate(_walk(folders, leave_out), start=1):
         total += facts.st_blocks * 512
         newest = max(newest, facts.st_mtime)
-        if number >= _ENTRIES:
+        if number >= MOST_FILES:
             break
-    return Volume(total, newest)
+    return Volume(total, newest, number)
 
 
 def _walk(folders: Sequence[Path], leave_out: Path) -> Iterator[os.stat_result]:
@@ -85,7 +88,7 @@ class Activity:
         self._seconds = 0.0
         self._walked: float | None = None
         self._newest = 0.0
-        self.disk_bytes = 0
+        self.disk = Volume(0, 0.0)
 
     def sample(self, now: float) -> bool:
         """Take a sample if one is due; whether it shows work done since the one before."""
@@ -98,5 +101,5 @@ class Activity:
         if self._walked is None or now - self._walked >= self._disk_every:
             found = volume(self._folders, self._worktree)
             active |= self._walked is not None and found.newest != self._newest
-            self._walked, self._newest, self.disk_bytes = now, found.newest, found.bytes
+            self._walked, self._newest, self.disk = now, found.newest, found
         return active

@@ -13,7 +13,7 @@ from autoquant import amounts
 from autoquant.arena.plain_text import plain
 from autoquant.arena.sessions.listening import FileTail
 from autoquant.arena.sessions.metering import Meter
-from autoquant.arena.sessions.session import logs_of
+from autoquant.arena.sessions.place import logs_of
 from autoquant.arena.show.status import holder, race_view
 from autoquant.clock import Clock, SystemClock
 from autoquant.errors import UserError
@@ -55,38 +55,25 @@ def show_logs(
     ------
     UserError : no such competitor or session.
     """
-    clock = clock or SystemClock()
-    record = _Record(layout)
-    racer = _racer(record.view(), name)
-    if session is not None and not 1 <= session <= len(racer.sessions):
-        raise UserError(f"{name} has no session {session}", f"sessions so far: {len(racer.sessions)}")
-    number = session or max(1, len(racer.sessions))
-    while True:
-        racing = follow and holder(layout) is not None
-        racer = _racer(record.view(), name)
-        if number > len(racer.sessions):
-            if not racing or racer.ended is not None:
-                if not racer.sessions:
-                    raise UserError(f"{name} has had no session yet", "arena.py status shows who is racing")
-                return
-            clock.sleep(seconds)
-            continue
-        log = SessionLog(layout, racer.joined, number, raw=raw)
+    past = _Past(layout, name, clock or SystemClock(), seconds if follow else None)
+    count = len(past.racer().sessions)
+    if session is not None and not 1 <= session <= count:
+        raise UserError(f"{name} has no session {session}", f"sessions so far: {count}")
+    number = session or max(1, count)
+    while past.has(number):
+        log = SessionLog(layout, past.racer().joined, number, raw=raw)
         if not raw:
-            say(header(racer.sessions[number - 1]))
-        while racing and racer.sessions[number - 1].reason is None:
-            for line in log.lines():
-                say(line)
-            clock.sleep(seconds)
-            racing = holder(layout) is not None
-            racer = _racer(record.view(), name)
+            say(header(past.racer().sessions[number - 1]))
+        past.follow(log, number, say)
         for line in log.lines(last=True):
             say(line)
         if not raw:
-            say(ending(racer, number, log.meter, running=holder(layout) is not None))
-        if not racing or session is not None:
+            say(ending(past.racer(), number, log.meter, running=holder(layout) is not None))
+        if not follow or session is not None:
             return
         number += 1
+    if not past.racer().sessions:
+        raise UserError(f"{name} has had no session yet", "arena.py status shows who is racing")
 
 
 class SessionLog:
@@ -102,13 +89,16 @@ class SessionLog:
         """Counts what the streams say was spent."""
 
     def lines(self, *, last: bool = False) -> Iterator[str]:
-        """What was added; with `last` also a line that lacks its end."""
+        """What was added; with `last` all of it, also a line that lacks its end."""
         for tail, fold, read in self._streams:
-            for line in tail.lines(last=last):
-                if self._raw:
-                    yield line
-                elif (folded := fold.take(line)) is not None:
-                    yield from self._readable(read(folded))
+            while True:
+                for line in tail.lines(last=last):
+                    if self._raw:
+                        yield line
+                    elif (folded := fold.take(line)) is not None:
+                        yield from self._readable(read(folded))
+                if not (last and tail.behind):
+                    break
 
     def _readable(self, events: tuple[Event, ...]) -> Iterator[str]:
         for event in events:
@@ -234,24 +224,53 @@ def _moment(utc: str) -> str:
     return utc[:16].replace("T", " ")
 
 
-def _racer(view: RaceView, name: str) -> CompetitorView:
-    if name not in view.competitors:
-        known = ", ".join(view.competitors) or "nobody"
-        raise UserError(f"{name!r} is not in race {view.created.race}", f"in it: {known}")
-    return view.competitors[name]
+class _Past:
+    """A competitor's sessions as the record tells them, read again when its file has changed.
 
+    Parameters
+    ----------
+    seconds : between two looks at a race that an arena runs; None waits for nothing.
 
-class _Record:
-    """The race's record, read again when its file has changed."""
+    Raises
+    ------
+    UserError : no such competitor, from everything that reads.
+    """
 
-    def __init__(self, layout: RaceLayout) -> None:
+    def __init__(self, layout: RaceLayout, name: str, clock: Clock, seconds: float | None) -> None:
         self._layout = layout
+        self._name = name
+        self._clock = clock
+        self._seconds = seconds
         self._size = -1
         self._view: RaceView | None = None
 
-    def view(self) -> RaceView:
-        """The race as recorded now."""
+    def racer(self) -> CompetitorView:
+        """The competitor as recorded now."""
         size = self._layout.ledger.stat().st_size
         if self._view is None or size != self._size:
             self._view, self._size = race_view(self._layout), size
-        return self._view
+        if self._name not in self._view.competitors:
+            known = ", ".join(self._view.competitors) or "nobody"
+            raise UserError(f"{self._name!r} is not in race {self._view.created.race}", f"in it: {known}")
+        return self._view.competitors[self._name]
+
+    def has(self, number: int) -> bool:
+        """Whether there is such a session, now or as soon as the arena starts it."""
+        while True:
+            running = self._goes_on()  # asked first: what an arena wrote before it let go is in the view
+            racer = self.racer()
+            if number <= len(racer.sessions):
+                return True
+            if not running or racer.ended is not None:
+                return False
+            self._clock.sleep(self._seconds or 0.0)
+
+    def follow(self, log: SessionLog, number: int, say: Callable[[str], None]) -> None:
+        """Print what a session adds, until it is over or the arena is gone."""
+        while self._goes_on() and self.racer().sessions[number - 1].reason is None:
+            for line in log.lines():
+                say(line)
+            self._clock.sleep(self._seconds or 0.0)
+
+    def _goes_on(self) -> bool:
+        return self._seconds is not None and holder(self._layout) is not None

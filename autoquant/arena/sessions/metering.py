@@ -47,6 +47,18 @@ class Meter:
         self._model = model
         self._prices = prices or shipped_prices()
         self._conversations: dict[str, _Conversation] = {}
+        self._gone = Usage()
+
+    def settle(self, recorded: Sequence[UsageCounted]) -> None:
+        """All evidence that is left has been taken: what the record holds beyond it came from evidence that is gone.
+
+        Without this, what is spent from now on would first have to fill that gap.
+        """
+        taken, before = self._taken, _recorded(recorded)
+        missing = {name: max(0, getattr(before, name) - getattr(taken, name)) for name in _COUNTS}
+        cost = self._own_cost().usd
+        known = before.cost_usd or 0.0
+        self._gone = Usage(**missing, cost_usd=max(0.0, known - (cost or 0.0)) if any(missing.values()) else None)
 
     def take(self, spent: Spent) -> None:
         """Take in a piece of evidence; the same again, or an earlier state of it, changes nothing."""
@@ -59,7 +71,11 @@ class Meter:
     @property
     def total(self) -> Usage:
         """Everything taken; `cost_usd` is None when the cost of any part is unknown, and for nothing at all."""
-        return _added([c.usage for c in self._conversations.values()], self._cost().usd)
+        return _added([self._taken, self._gone], self._cost().usd)
+
+    @property
+    def _taken(self) -> Usage:
+        return _added([c.usage for c in self._conversations.values()], None)
 
     def due(self, recorded: Sequence[UsageCounted], session: int, attempt: int | None) -> UsageCounted | None:
         """What the record lacks of everything taken; None when it lacks nothing.
@@ -94,6 +110,13 @@ class Meter:
         )
 
     def _cost(self) -> Cost:
+        """Of everything, what is gone included."""
+        own = self._own_cost()
+        if self._gone.cost_usd is None or (own.usd is None and _any_tokens(self._taken)):
+            return own
+        return Cost((own.usd or 0.0) + self._gone.cost_usd, own.priced_by)
+
+    def _own_cost(self) -> Cost:
         costs = [c.cost(self._prices, self._model) for c in self._conversations.values() if _any_tokens(c.usage)]
         if not costs or any(cost.usd is None for cost in costs):
             return _UNKNOWN

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from autoquant.harness.events import Hurt, Trouble
 from autoquant.ledger import records as r
 
-OURS = ("paused", "time limit", "output limit", "disk limit")
+OURS = ("paused", "time limit", "output limit", "disk limit", "fault")
 """Reasons for which the arena ends a session that did nothing wrong in the stream."""
 SILENT = ("no first output", "silent", "no progress", "did not exit")
 """Reasons for which the watchdogs end one."""
@@ -120,6 +120,17 @@ POLICY: dict[Outcome, Rule] = {
     Outcome.AUTH: Rule(resume=True, leave_after=1),
     Outcome.SETUP: Rule(resume=False, leave_after=1),
 }
+REMEDIES = {
+    Outcome.AUTH: "log in again, then the same command goes on",
+    Outcome.QUOTA: "raise the quota or wait for its reset, then the same command goes on",
+    Outcome.RATE_LIMIT: "wait, or let fewer share the account (--parallel-per-account), then the same command goes on",
+    Outcome.SERVER: "wait until the provider answers again, then the same command goes on",
+    Outcome.SETUP: "see arena.py doctor, then the same command goes on",
+}
+"""What a person can do for a competitor that was left alone."""
+_STALE = {Outcome.EARLY_STOP: 1, Outcome.CRASH: 1, Outcome.SETUP: 1, Outcome.SERVER: 2}
+"""Ends of a resumed session without an attempt that may lie in the conversation itself, and after how many in a row."""
+IDLE = frozenset(outcome for outcome, rule in POLICY.items() if rule.idle)
 IDLE_ROW = 3
 """So many idle sessions in a row, and the competitor is stalled."""
 IDLE_WAIT = 20.0
@@ -147,19 +158,21 @@ class Past:
 def history(records: Sequence[r.Record], competitor: str) -> tuple[Past, ...]:
     """The ended sessions of a competitor, in order."""
     past: list[Past] = []
-    opened = resumed = False
+    opened = resumed = running = False
     for record in records:
         match record.body:
             case r.ArenaStarted():
-                past = [Past(p.outcome, p.opened, p.conversation, p.resumed, p.reason, False) for p in past]
+                past = [replace(session, this_arena=False) for session in past]
             case r.SessionStarted(competitor=name, resumes=resumes) if name == competitor:
-                opened, resumed = False, resumes is not None
+                opened, resumed, running = False, resumes is not None, True
             case r.AttemptOpened(competitor=name) if name == competitor:
+                if not running and past:  # answered after its session had gone: a CLI may drop a command it began
+                    past[-1] = replace(past[-1], opened=True)
                 opened = True
             case r.SessionEnded(competitor=name) as body if name == competitor:
                 outcome = body.outcome or _of_reason(body)
                 past.append(Past(outcome, opened, body.conversation, resumed, body.reason, True))
-                opened = False
+                opened = running = False
             case _:
                 pass
     return tuple(past)
@@ -204,11 +217,11 @@ def following(past: Sequence[Past], *, retry_after: float | None, draw: random.R
     if rule.idle and idle >= IDLE_ROW:
         return Next("stalled", why=f"{idle} sessions in a row without an attempt, the last one: {last.outcome}")
     alike = _row(past, lambda p: p.outcome == last.outcome and p.this_arena and p.reason != "paused")
-    if rule.leave_after is not None and alike >= rule.leave_after:
+    # A conversation that cannot be gone on with must not hold the night up: a fresh one is tried before anything else.
+    stale = last.resumed and not last.opened and alike >= _STALE.get(Outcome(last.outcome), len(past) + 1)
+    if rule.leave_after is not None and alike >= rule.leave_after and not (stale and alike == 1):
         return Next("leave", why=last.outcome)
-    resume = last.conversation if rule.resume or last.reason == "paused" else None
-    if last.resumed and not last.opened and last.outcome in (Outcome.EARLY_STOP, Outcome.CRASH):
-        resume = None  # a conversation that cannot be gone on with must not hold the night up
+    resume = last.conversation if (rule.resume or last.reason == "paused") and not stale else None
     if rule.idle:
         return Next("session", resume, idle * IDLE_WAIT * pace, last.outcome)
     wait = 0.0

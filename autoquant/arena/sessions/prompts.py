@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from autoquant import amounts
 from autoquant.arena.show.status import number
-from autoquant.clock import hours_minutes
 from autoquant.ledger.views import AttemptView, CompetitorView, RaceView
 
 _RECENT = 5
@@ -12,7 +12,7 @@ _RECENT = 5
 def prompt_for(racer: CompetitorView, race: RaceView, *, resumed: bool, seconds_left: float | None) -> str:
     """The text for the next session: kick-off, reminder in a conversation that goes on, or kick-off with a summary."""
     used, budget = len(racer.attempts), racer.joined.budget
-    time = "" if seconds_left is None else f" This session may last {hours_minutes(seconds_left)} more."
+    time = "" if seconds_left is None else f" This session may last {amounts.duration(seconds_left)} more."
     if resumed:
         return (
             f"{used} of {budget} experiments are used, {budget - used} are left. The budget is not used up, so the\n"

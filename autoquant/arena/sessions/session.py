@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
-import shutil
 import subprocess
-import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import IO
 
 from autoquant import files, process
+from autoquant.arena.sessions.furnishing import furnish
+from autoquant.arena.sessions.place import environment, logs_of, profiles, run_mark
 from autoquant.clock import Clock
 from autoquant.errors import HarnessFault
 from autoquant.harness import Competitor, SessionPlan
@@ -22,114 +20,8 @@ from autoquant.ledger.layout import RaceLayout
 
 LOG_BYTES = 64 << 20
 """Of each stream. Reaching it ends a session: what is not kept could not be read either."""
-PASSED_ON = (
-    "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
-    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
-)  # fmt: skip
-"""How to reach the network is the machine's business, not the competitor's."""
-
-
-def run_mark(layout: RaceLayout, competitor: str) -> str:
-    """Value of AUTOQUANT_RUN: the same for every arena on this race, different between folders of races."""
-    place = files.sha256_bytes(str(layout.root.resolve()).encode())[:16]
-    return f"{layout.race}/{competitor}/{place}"
-
-
-def home_of(layout: RaceLayout, competitor: str) -> Path:
-    """The competitor's private HOME."""
-    return layout.homes / competitor / "home"
-
-
-def temporary_of(layout: RaceLayout, competitor: str) -> Path:
-    """The competitor's private TMPDIR, emptied before each session."""
-    return layout.homes / competitor / "tmp"
-
-
-def logs_of(layout: RaceLayout, competitor: str, number: int) -> tuple[Path, Path]:
-    """Logs of a session's standard output and standard error."""
-    folder = layout.logs / competitor
-    return folder / f"{number:04d}.stdout", folder / f"{number:04d}.stderr"
-
-
-PROFILES = (".bash_profile", ".profile", ".zprofile")
-"""Read by login shells after the system's own profile, which sets PATH anew. Codex runs each command in one."""
-
-
-def profiles(path: str) -> dict[str, str]:
-    """Files below HOME that keep the session's PATH in login shells."""
-    return dict.fromkeys(PROFILES, f"export PATH={shlex.quote(path)}\n")
-
-
-def furnish(home: Path, plan: SessionPlan) -> None:
-    """Write a plan's configuration and link its credentials below the private home.
-
-    A program of an earlier session may have put anything there: links and folders in the way are replaced, never
-    followed. A credential that was replaced by a file stays replaced: the program has renewed it there.
-
-    Raises
-    ------
-    HarnessFault : the home cannot be written.
-    """
-    try:
-        for name, content in plan.files.items():
-            path = _inside(home, name)
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            files.atomic_write(path, content, mode=0o600)
-        for name, target in plan.links.items():
-            path = _inside(home, name)
-            if path.is_symlink():
-                path.unlink()
-            if not path.exists():
-                path.symlink_to(target)
-    except OSError as error:
-        raise HarnessFault(f"{home}: {error.strerror or error}", "check that the folder can be written") from error
-
-
-def _inside(home: Path, name: str) -> Path:
-    """`home/name` with real folders on the way."""
-    folder = home
-    for part in Path(name).parts[:-1]:
-        folder = folder / part
-        if folder.is_symlink() or folder.is_file():
-            folder.unlink()
-        folder.mkdir(exist_ok=True)
-    return folder / Path(name).name
-
-
-def python_folder(layout: RaceLayout) -> Path:
-    """Folder with `python` and `python3` that start the arena's own interpreter, in its environment.
-
-    Scripts and not links: an interpreter started through a link does not find the environment it belongs to.
-    """
-    folder = layout.root / "bin"
-    script = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n'.encode()
-    for name in ("python", "python3"):
-        path = folder / name
-        if not path.is_file() or path.read_bytes() != script:
-            files.atomic_write(path, script, mode=0o555)
-            path.chmod(0o555)
-    return folder
-
-
-def environment(
-    layout: RaceLayout, competitor: Competitor, plan: SessionPlan, surroundings: Mapping[str, str]
-) -> dict[str, str]:
-    """Everything the session's program sees of the environment; nothing else of the arena's is passed on."""
-    home = home_of(layout, competitor.name)
-    temporary = temporary_of(layout, competitor.name)
-    names = (*PASSED_ON, *competitor.pass_env)
-    return {
-        **{name: surroundings[name] for name in names if name in surroundings},
-        "LANG": "C.UTF-8",
-        "TERM": "dumb",
-        **plan.env,
-        **competitor.env,
-        "PATH": f"{python_folder(layout)}{os.pathsep}{surroundings.get('PATH', os.defpath)}",
-        "HOME": str(home),
-        "TMPDIR": str(temporary),
-        process.RUN_MARK: run_mark(layout, competitor.name),
-    }
+_TRIES = 3
+"""Times a tree is ended again while something of it lives."""
 
 
 class Session:
@@ -164,12 +56,9 @@ class Session:
         self._mark = run_mark(layout, competitor.name)
         self._wrapped = bool(prefix)
         self.started = clock.monotonic()
-        home, temporary = home_of(layout, competitor.name), temporary_of(layout, competitor.name)
-        shutil.rmtree(temporary, ignore_errors=True)
-        for folder in (home, temporary):
-            folder.mkdir(parents=True, exist_ok=True)
         env = environment(layout, competitor, plan, surroundings)
-        furnish(home, replace(plan, files={**profiles(env["PATH"]), **plan.files}))
+        furnish(layout, competitor.name, replace(plan, files={**profiles(env["PATH"]), **plan.files}))
+        logs = _open_logs(layout, competitor.name, number)
         try:
             self._child = launcher(
                 (*prefix, *plan.argv),
@@ -179,19 +68,25 @@ class Session:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:
+            for log in logs:
+                log.close()
+            said = error.strerror if isinstance(error, OSError) else str(error)
             raise HarnessFault(
-                f"{competitor.name}: {plan.argv[0]} could not be started ({error.strerror or error})",
+                f"{competitor.name}: {plan.argv[0]} could not be started ({said or error})",
                 "see arena.py doctor --competitors",
             ) from error
         self.pid = self._child.pid
-        pipes = (self._child.stdout, self._child.stderr)
-        self._threads = [
-            _thread(_pump, pipe, files.CappedLog(log, LOG_BYTES))
-            for pipe, log in zip(pipes, logs_of(layout, competitor.name, number), strict=True)
-        ]
-        if plan.stdin:
-            self._threads.append(_thread(_feed, self._child.stdin, plan.stdin))
+        self.survivors = 0
+        """Processes that could not be ended; known after `end`."""
+        try:
+            pipes = (self._child.stdout, self._child.stderr)
+            self._threads = [_thread(_pump, pipe, log) for pipe, log in zip(pipes, logs, strict=True)]
+            if plan.stdin:
+                self._threads.append(_thread(_feed, self._child.stdin, plan.stdin))
+        except BaseException:
+            process.end_tree(self.pid, run_id=self._mark, grace_seconds=0.0)
+            raise
 
     @property
     def seconds(self) -> float:
@@ -200,18 +95,40 @@ class Session:
 
     def exit_code(self) -> int | None:
         """Exit code of the program itself (negative: the signal that ended it); None while it runs."""
-        return process.peek_exit(self._child.pid)
+        return process.peek_exit(self._child)
 
-    def end(self) -> int | None:
-        """End the program and everything it started; returns the exit code when it had ended on its own."""
+    def end(self, others: Collection[str] = ()) -> int | None:
+        """End the program and everything it started; returns the exit code when it had ended on its own.
+
+        Parameters
+        ----------
+        others : run marks of the sessions that go on; what left our tree and carries none of them is ended too.
+        """
         code = self.exit_code()
-        process.end_tree(self._child.pid, run_id=self._mark, wrapped=self._wrapped)
-        process.end_strays(self._mark)
+        for _ in range(_TRIES):
+            process.end_tree(self.pid, run_id=self._mark, wrapped=self._wrapped)
+            process.end_strays([mark for mark in others if mark != self._mark])
+            self.survivors = process.count_living(self.pid, self._mark)
+            if not self.survivors:
+                break
         with contextlib.suppress(subprocess.TimeoutExpired):  # stuck in the kernel: nothing more can be done
             self._child.wait(timeout=30)
         for thread in self._threads:
             thread.join(timeout=10)
         return code
+
+
+def _open_logs(layout: RaceLayout, competitor: str, number: int) -> list[files.CappedLog]:
+    """Both logs, before anything is started that would have to be ended if they cannot be opened."""
+    opened: list[files.CappedLog] = []
+    try:
+        for path in logs_of(layout, competitor, number):
+            opened.append(files.CappedLog(path, LOG_BYTES))
+    except OSError as error:
+        for log in opened:
+            log.close()
+        raise HarnessFault(f"{layout.logs / competitor}: {error.strerror or error}", "free disk space") from error
+    return opened
 
 
 def _thread(target: object, *arguments: object) -> threading.Thread:

@@ -15,8 +15,8 @@ from autoquant.arena.sessions.accounts import Accounts
 from autoquant.arena.sessions.confinement import Confinement
 from autoquant.arena.sessions.lane import Lane
 from autoquant.arena.sessions.listening import Evidence, read_back
+from autoquant.arena.sessions.place import run_mark
 from autoquant.arena.sessions.policy import Outcome
-from autoquant.arena.sessions.session import run_mark
 from autoquant.arena.sessions.time_left import TimeLeft
 from autoquant.arena.sessions.track import Pace, RefereeDuties, Track
 from autoquant.clock import Clock
@@ -45,7 +45,7 @@ class Supervisor:
     accounts : provider accounts that several racers share.
     time_left : told when sessions begin and end; its deadline pauses the arena.
     confinement : what is put around sessions.
-    parallel : competitors at a time; None runs all at once.
+    parallel : sessions at a time; None for no limit.
     draw : jitter of waits.
     on_tick : called with the race's view from the calling thread, several times a second.
     """
@@ -72,7 +72,6 @@ class Supervisor:
     ) -> None:
         self._competitors = tuple(competitors)
         self._available = available
-        self._parallel = min(parallel or len(self._competitors), len(self._competitors))
         self._on_tick = on_tick
         self._reason = "finished"
         self._evidence: dict[str, Evidence] = {}
@@ -85,6 +84,7 @@ class Supervisor:
             machine=machine,
             confinement=confinement,
             accounts=accounts,
+            seats=Accounts(parallel),
             time_left=time_left,
             pace=pace or Pace(),
             launcher=launcher,
@@ -117,6 +117,7 @@ class Supervisor:
             self._run_all()
         except BaseException as error:
             failure = error
+        process.end_strays(())
         unfinished = any(track.ledger.view.competitors[c.name].ended is None for c in self._competitors)
         if failure is not None:
             self._reason = f"failed: {failure}"[:300]
@@ -145,12 +146,14 @@ class Supervisor:
         for session in lost:
             conversation = conversations.get(session.number) or session.resumes
             track.append(
-                r.SessionEnded(name, session.number, "lost", None, 0.0, outcome=Outcome.LOST, conversation=conversation)
+                r.SessionEnded(
+                    name, session.number, "lost", None, None, outcome=Outcome.LOST, conversation=conversation
+                )
             )
 
     def _run_all(self) -> None:
         track = self._track
-        with ThreadPoolExecutor(max(1, self._parallel), thread_name_prefix="competitor") as pool:
+        with ThreadPoolExecutor(max(1, len(self._competitors)), thread_name_prefix="competitor") as pool:
             futures: list[Future[None]] = [pool.submit(self._run_one, c) for c in self._competitors]
             try:
                 while wait(futures, timeout=track.pace.tick).not_done:

@@ -72,11 +72,15 @@ class Track:
     machine: Machine
     confinement: Confinement
     accounts: Accounts
+    seats: Accounts
+    """Sessions at a time in all: one account that everybody shares."""
     time_left: TimeLeft
     pace: Pace
     launcher: process.Launcher
     stopping: threading.Event
     draw: random.Random = field(default_factory=random.Random)
+    marks: set[str] = field(default_factory=set)
+    """Run marks of the sessions that are going on."""
 
     def append(self, body: r.RecordBody) -> None:
         """Record `body` now."""

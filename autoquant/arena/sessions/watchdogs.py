@@ -26,6 +26,7 @@ class Limits:
     """Of one stream; more than that is not kept."""
     disk_bytes: int = 8192 * MIB
     """Of the competitor's home, temporary folder and worktree."""
+    disk_files: int = 300_000
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Signs:
     """When the final event came, if nothing came after it."""
     output_bytes: int = 0
     disk_bytes: int = 0
+    disk_files: int = 0
 
 
 def overdue(signs: Signs, limits: Limits, now: float, *, farewell: float) -> str | None:
@@ -57,7 +59,7 @@ def overdue(signs: Signs, limits: Limits, now: float, *, farewell: float) -> str
         return "did not exit"
     if signs.output_bytes >= limits.output_bytes:
         return "output limit"
-    if signs.disk_bytes >= limits.disk_bytes:
+    if signs.disk_bytes >= limits.disk_bytes or signs.disk_files >= limits.disk_files:
         return "disk limit"
     if now - signs.started > limits.session:
         return "time limit"

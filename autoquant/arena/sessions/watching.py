@@ -7,15 +7,18 @@ from collections.abc import Callable
 
 from autoquant.arena.sessions.activity import Activity
 from autoquant.arena.sessions.listening import Listener
-from autoquant.arena.sessions.session import LOG_BYTES, Session, home_of, temporary_of
+from autoquant.arena.sessions.place import home_of, temporary_of
+from autoquant.arena.sessions.session import LOG_BYTES, Session
 from autoquant.arena.sessions.track import Track
 from autoquant.arena.sessions.watchdogs import Limits, Signs, overdue
-from autoquant.harness import Competitor
+from autoquant.harness import Competitor, harness_of
 from autoquant.harness.events import Hurt, Trouble
 from autoquant.ledger.views import CompetitorView
 
 HOPELESS = frozenset({Trouble.AUTH, Trouble.QUOTA, Trouble.SETUP})
 """Complaints that a program's own retries do not mend."""
+_NOISE = re.compile(r"\[1m\]$|:[a-z]+$|-v\d+(:\d+)?$|^(us|eu|apac|global)?\.?(anthropic|openai|google|xai)\.")
+"""Size of the context, tier of a reseller, version and vendor in a cloud's name for the same model."""
 _DATED = re.compile(r"([-@:](\d{3,4}|\d{6,8}|\d{4}-\d{2}-\d{2}|latest|preview|exp))*")
 """What may follow a model's name without making it another model: a date, a build, a channel."""
 
@@ -62,6 +65,8 @@ class Watch:
         self._last_activity: float | None = None
         self._finished: float | None = None
         self._hurting: tuple[Hurt, float] | None = None
+        self._good, self._last_good = 0, session.started
+        self._asked = getattr(harness_of(competitor), "asked_model", lambda c: c.model)(competitor)
         self._listened = session.started
         self.reason = "fault"
         """Why the session is over, in the words of the record."""
@@ -84,6 +89,8 @@ class Watch:
             before = track.clock.monotonic()
             answered = track.referee.poll(name)
             now, racer = track.clock.monotonic(), self._racer()
+            if answered:  # whoever waits for the referee is not idle
+                self._last_activity = now
             if racer.ended is not None:
                 self.reason = racer.ended
                 return
@@ -113,6 +120,8 @@ class Watch:
             self._last_output = now
         if self._activity.sample(now):
             self._last_activity = now
+        if self.listener.good != self._good:
+            self._good, self._last_good = self.listener.good, now
         finished = self.listener.finished
         self._finished = None if finished is None else (now if self._finished is None else self._finished)
         hurt = self.listener.trouble
@@ -121,8 +130,17 @@ class Watch:
         elif self._hurting is None:
             self._hurting = (hurt, now)
 
+    def wasted(self, ended: float) -> float:
+        """Seconds before `ended` in which nothing came of the session: no text, tool call or attempt, and unless its
+        program or provider complained, no work of its processes either.
+        """
+        moments = [self._session.started, self.progress, self._last_good]
+        if self.listener.trouble is None and self._last_activity is not None:
+            moments.append(self._last_activity)
+        return max(0.0, ended - max(moments))
+
     def _overdue(self, now: float) -> str | None:
-        if any(not same_model(self._competitor.model, seen) for seen in self.listener.models):
+        if self._asked and any(not same_model(self._asked, seen) for seen in self.listener.models):
             return "model switched"
         if self._hurting is not None and now - self._hurting[1] > self._track.pace.hopeless:
             return self._hurting[0].trouble.value
@@ -133,7 +151,8 @@ class Watch:
             self.progress,
             self._finished,
             self.listener.output_bytes,
-            self._activity.disk_bytes,
+            self._activity.disk.bytes,
+            self._activity.disk.files,
         )
         return overdue(signs, self._limits, now, farewell=self._track.pace.farewell)
 
@@ -149,9 +168,7 @@ def same_model(asked: str, seen: str) -> bool:
     >>> same_model("openrouter/z-ai/glm-5", "z-ai/glm-5"), same_model("sonnet", "claude-sonnet-5-20260901")
     (True, True)
     """
-    asked, seen = asked.lower().removeprefix("models/"), seen.lower().removeprefix("models/")
-    short, found = asked.rpartition("/")[2], seen.rpartition("/")[2]
+    short, found = (_NOISE.sub("", name.lower().rpartition("/")[2]) for name in (asked, seen))
     if not any(character.isdigit() for character in short):
         return short in found
-    rest = found.removeprefix(short)
-    return found.startswith(short) and _DATED.fullmatch(rest) is not None
+    return found.startswith(short) and _DATED.fullmatch(found.removeprefix(short)) is not None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Protocol, Self
 
@@ -15,8 +17,11 @@ from autoquant.arena.show.table import (
     cost_lines,
     counted,
     counts,
+    fault_lines,
+    fault_text,
     headings,
     lockbox_lines,
+    pause_text,
     provenance,
     table_rows,
 )
@@ -89,12 +94,16 @@ class Lines:
                 self._say(f"{racer.name} {attempt_text(racer.last)} ({racer.attempts}/{racer.budget})")
             if racer.state != "racing" and (old is None or old.state != racer.state):
                 self._say(f"{racer.name} {racer.state}, {racer.attempts} of {racer.budget} attempts")
+            elif (text := pause_text(racer, status)) and (old is None or old.pause != racer.pause):
+                self._say(f"{racer.name} {text}")
+        for fault in status.newest_faults[max(0, len(status.newest_faults) - (status.faults - before.faults)) :]:
+            self._say(f"fault {fault_text(fault)}")
         if counts(status) != counts(before):
             self._say(f"race {status.race}: {' · '.join(counts(status))}")
 
     def pausing(self) -> None:
         """At once, straight to stderr."""
-        os.write(2, f"{PAUSING}\n".encode())
+        _tell(f"{PAUSING}\n")
 
     def __enter__(self) -> Self:
         return self
@@ -117,11 +126,14 @@ class LiveTable:
         self._hear = hear
         self._pausing = False
         self._done_at_start: int | None = None
+        self._last: tuple[RaceStatus, float] | None = None
 
     def show(self, status: RaceStatus, seconds: float) -> None:
         """Redraw."""
+        self._last = status, seconds
         done = sum(c.attempts for c in status.competitors)
-        left = sum(c.budget - c.attempts for c in status.competitors if c.state == "racing")
+        going = [c for c in status.competitors if c.state == "racing" and not (c.pause and c.pause.left)]
+        left = sum(c.budget - c.attempts for c in going)
         if self._done_at_start is None:
             self._done_at_start = done
         extra = [] if self._watching else [duration(seconds)]
@@ -144,6 +156,9 @@ class LiveTable:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._last is not None and self._last[0].state == "running" and not self._watching:
+            status, seconds = self._last  # what stays on the terminal tells of a race that this arena has left
+            self.show(replace(status, state="paused", arena=None), seconds)
         self._live.__exit__(kind, error, trace)
 
 
@@ -174,14 +189,28 @@ def render(status: RaceStatus, extra: list[str], tip: str = "", heard: Mapping[s
         for name, line in (heard or {}).items()
         if line
     ]
-    lines = [
-        " · ".join([status.state, *counts(status), *extra]),
-        tip,
-        *provenance(status),
-        *cost_lines(status),
-        *lockbox_lines(status),
-    ]
-    return Group(table, *said, *(Text(_inert(line), style="dim") for line in lines if line))
+    above = [" · ".join([status.state, *counts(status), *extra]), tip, *provenance(status), *cost_lines(status)]
+    return Group(
+        table,
+        *said,
+        *(Text(_inert(line), style="dim") for line in above if line),
+        *(Text(_inert(line), style="dim", no_wrap=True, overflow="ellipsis") for line in fault_lines(status)),
+        *(Text(_inert(line), style="dim") for line in lockbox_lines(status)),
+    )
+
+
+def show_cursor() -> None:
+    """Bring the cursor back and begin a new line, where a live table may have left neither: for a process that is
+    about to leave without tidying up.
+    """
+    if os.isatty(2):
+        _tell("\x1b[?25h\n")
+
+
+def _tell(text: str) -> None:
+    """Straight to stderr, from a signal handler; a terminal that has hung up hears nothing."""
+    with contextlib.suppress(OSError):
+        os.write(2, text.encode())
 
 
 def _inert(text: str) -> str:

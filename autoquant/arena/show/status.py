@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from autoquant.arena.show.climb import climb_of
+from autoquant.arena.show.trouble import FaultStatus, Pause, newest_faults, pauses
 from autoquant.errors import UserError
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import read_records
 from autoquant.ledger.races import race_names
+from autoquant.ledger.records import Record
 from autoquant.ledger.replay import replay
 from autoquant.ledger.views import AttemptView, CompetitorView, RaceView, UsageTotal
 from autoquant.protocol import SCHEMA_VERSION
@@ -75,6 +79,10 @@ class CompetitorStatus:
     """Time that providers, programs and pauses between sessions took."""
     last_outcome: str | None
     """How its newest session that is over ended."""
+    endings: dict[str, int]
+    """How many of its sessions ended in which way, the most frequent first."""
+    pause: Pause | None
+    """Why it has no session now, while it races; None while it has one, and when nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,8 @@ class RaceStatus:
     faults: int
     violations: int
     incidents: int
+    newest_faults: tuple[FaultStatus, ...]
+    """The last few of `faults`, oldest first."""
     updated: str
     ledger_records: int
     schema_version: int = SCHEMA_VERSION
@@ -158,7 +168,21 @@ def race_status(layout: RaceLayout) -> RaceStatus:
     ------
     UserError : the race has no record yet.
     """
-    return status_of(race_view(layout), holder(layout))
+    records = race_records(layout)
+    return status_of(replay(records, str(layout.ledger)), holder(layout), records)
+
+
+def race_records(layout: RaceLayout) -> tuple[Record, ...]:
+    """The records of a race on disk, at least one.
+
+    Raises
+    ------
+    UserError : the race has no record yet.
+    """
+    records = read_records(layout.ledger)
+    if not records:
+        raise UserError(f"race {layout.race} has no record yet", "start it again")
+    return records
 
 
 def race_view(layout: RaceLayout) -> RaceView:
@@ -168,15 +192,21 @@ def race_view(layout: RaceLayout) -> RaceView:
     ------
     UserError : the race has no record yet.
     """
-    view = read_view(layout)
-    if view is None:
-        raise UserError(f"race {layout.race} has no record yet", "start it again")
-    return view
+    return replay(race_records(layout), str(layout.ledger))
 
 
-def status_of(view: RaceView, arena: str | None) -> RaceStatus:
-    """Status of a race from its view; `arena` names who runs it."""
-    competitors = tuple(_competitor(racer, view) for racer in view.competitors.values())
+def status_of(view: RaceView, arena: str | None, records: Sequence[Record] = ()) -> RaceStatus:
+    """Status of a race.
+
+    Parameters
+    ----------
+    view : the race.
+    arena : who runs it; None for nobody.
+    records : what the view was made from. It keeps no times of faults: without records no fault is named, only
+        counted, and nobody is said to wait.
+    """
+    paused = pauses(records)
+    competitors = tuple(_competitor(racer, view, paused.get(racer.name)) for racer in view.competitors.values())
     created = view.created
     return RaceStatus(
         race=created.race,
@@ -194,6 +224,7 @@ def status_of(view: RaceView, arena: str | None) -> RaceStatus:
         faults=len(view.faults) + sum(c.faults for c in competitors),
         violations=sum(c.violations for c in competitors),
         incidents=len(view.incidents),
+        newest_faults=newest_faults(records),
         updated=view.last_utc,
         ledger_records=view.length,
     )
@@ -209,8 +240,9 @@ def _state(view: RaceView, arena: str | None) -> str:
     return "paused" if view.stopped is not None or not view.starts else "interrupted"
 
 
-def _competitor(racer: CompetitorView, view: RaceView) -> CompetitorStatus:
+def _competitor(racer: CompetitorView, view: RaceView, pause: Pause | None) -> CompetitorStatus:
     last = racer.closed[-1] if racer.closed else None
+    ended = [session.outcome or session.reason for session in racer.sessions if session.reason is not None]
     return CompetitorStatus(
         name=racer.name,
         harness=racer.joined.harness,
@@ -230,17 +262,13 @@ def _competitor(racer: CompetitorView, view: RaceView) -> CompetitorStatus:
         violations=len(racer.violations),
         climb=climb_of(view, racer),
         usage=racer.usage if racer.spent else None,
-        cost_per_keep_usd=cost_per_keep(racer),
+        cost_per_keep_usd=racer.cost_per_keep_usd,
         agent_seconds=racer.agent_seconds,
         infrastructure_seconds=racer.infrastructure_seconds,
-        last_outcome=next((s.outcome or s.reason for s in reversed(racer.sessions) if s.reason is not None), None),
+        last_outcome=ended[-1] if ended else None,
+        endings=dict(Counter(how for how in ended if how).most_common()),
+        pause=pause,
     )
-
-
-def cost_per_keep(racer: CompetitorView) -> float | None:
-    """What an official keep cost on average; None without one, or when the cost is not known."""
-    keeps, cost = sum(attempt.status == "keep" for attempt in racer.attempts), racer.usage.cost_usd
-    return None if cost is None or not keeps else cost / keeps
 
 
 def _tip(racer: CompetitorView, attempt: int, view: RaceView) -> Tip:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from autoquant import amounts
 from autoquant.arena.roster.budgets import unequal_budgets
 from autoquant.arena.show.status import CompetitorStatus, Last, RaceStatus, number
+from autoquant.arena.show.trouble import FaultStatus
 
 AMOUNTS = 5
 """The first of the columns that are set flush right."""
@@ -42,25 +43,44 @@ def headings(status: RaceStatus) -> tuple[str, ...]:
 
 def table_rows(status: RaceStatus) -> list[tuple[str, ...]]:
     """The text of each cell, in the order of `headings`."""
-    return [_row(racer) for racer in status.competitors]
+    return [_row(racer, status) for racer in status.competitors]
 
 
-def _row(racer: CompetitorStatus) -> tuple[str, ...]:
-    gain, last, usage = racer.champion.gain, racer.last, racer.usage
+def _row(racer: CompetitorStatus, status: RaceStatus) -> tuple[str, ...]:
+    gain, usage = racer.champion.gain, racer.usage
     champion = number(racer.champion.score) + (f" ▲{gain:.2f}" if racer.champion.attempt and gain else "")
-    text = attempt_text(last) if racer.state == "racing" else racer.state
-    if racer.evaluating is not None:
-        before = "" if last is None else f"#{last.attempt} {last.status}, "
-        text = f"{before}judging #{racer.evaluating}"
     return (
         racer.name,
         f"{racer.attempts}/{racer.budget}",
         champion,
         number(racer.working.score),
-        text,
+        last_text(racer, status),
         amounts.tokens(usage.tokens if usage else None),
         amounts.dollars(usage.cost_usd if usage else None),
     )
+
+
+def last_text(racer: CompetitorStatus, status: RaceStatus) -> str:
+    """What a competitor did last, or why it does nothing: its end, the attempt that is judged, what it waits for."""
+    last = racer.last
+    if racer.evaluating is not None:
+        return ("" if last is None else f"#{last.attempt} {last.status}, ") + f"judging #{racer.evaluating}"
+    if racer.state != "racing":
+        return racer.state
+    return pause_text(racer, status) or attempt_text(last)
+
+
+def pause_text(racer: CompetitorStatus, status: RaceStatus) -> str:
+    """Why a competitor that races has no session, and since when; empty while it has one.
+
+    The day is told where it is not that of the race's last record.
+    """
+    pause = racer.pause
+    if pause is None:
+        return ""
+    word = "left" if pause.left else "waits" if status.state == "running" else "waited"
+    day, time = pause.since_utc[:10], pause.since_utc[11:16]
+    return f"{word}: {pause.why} since {'' if day == status.updated[:10] else f'{day[5:]} '}{time} UTC"
 
 
 def plain_table(status: RaceStatus) -> str:
@@ -71,7 +91,8 @@ def plain_table(status: RaceStatus) -> str:
         "  ".join(_fit(cell, width, n) for n, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip()
         for row in rows
     ]
-    lines += [footer(status), *cost_lines(status), *lockbox_lines(status)]
+    lines += [footer(status), *cost_lines(status), *session_lines(status)]
+    lines += [*fault_lines(status), *lockbox_lines(status)]
     return "\n".join(lines)
 
 
@@ -84,6 +105,34 @@ def cost_lines(status: RaceStatus) -> list[str]:
     known = [(racer.name, racer.cost_per_keep_usd) for racer in status.competitors]
     shown = [f"{name} {amounts.dollars(cost)}" for name, cost in known if cost is not None]
     return [f"cost per keep: {', '.join(shown)}"] if shown else []
+
+
+def session_lines(status: RaceStatus) -> list[str]:
+    """How each competitor's sessions ended, of those with an end other than `done`; nothing when there is none."""
+    shown = [racer for racer in status.competitors if set(racer.endings) - {"done"}]
+    width = max((len(racer.name) for racer in shown), default=0)
+    lines = [
+        f"  {racer.name.ljust(width)}  {', '.join(f'{number} {how}' for how, number in racer.endings.items())}"
+        for racer in shown
+    ]
+    return ["sessions ended", *lines] if lines else []
+
+
+def fault_lines(status: RaceStatus) -> list[str]:
+    """The newest faults, one line each, the last one at the end; nothing when none is named."""
+    shown = status.newest_faults
+    more = "" if status.faults <= len(shown) else f", the newest {len(shown)} of {status.faults}"
+    return [f"faults{more}", *(f"  {fault_text(fault)}" for fault in shown)] if shown else []
+
+
+def fault_text(fault: FaultStatus) -> str:
+    """When, who, at which attempt, what.
+
+    >>> fault_text(FaultStatus("2026-11-30T03:12:09Z", "sol", None, "auth", "left alone after auth: 401"))
+    '2026-11-30 03:12 UTC  sol  auth: left alone after auth: 401'
+    """
+    who = (fault.competitor or "the race") + ("" if fault.attempt is None else f" #{fault.attempt}")
+    return f"{fault.utc[:16].replace('T', ' ')} UTC  {who}  {fault.kind}: {fault.message}"
 
 
 def footer(status: RaceStatus) -> str:

@@ -6,12 +6,14 @@ import json
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from autoquant.arena.sessions import listening
 from autoquant.arena.sessions.listening import Evidence, FileTail, Listener
 from autoquant.arena.sessions.metering import Meter
+from autoquant.harness import ADAPTERS
 from autoquant.harness.events import Called, Event, Finished, Hurt, ModelSeen, Named, Said, Spent, Trouble, Usage
 
 
@@ -174,7 +176,7 @@ def test_looking_again_from_the_start_finds_the_same(tmp_path: Path):
     second, third = listener(tmp_path, held), listener(tmp_path, held)
     second.look(last=True)
     third.look(last=True)
-    assert ("c", ["m"]) == (third.conversation, third.models)
+    assert ("c", ("m",)) == (third.conversation, third.models)
     assert 15 == held.meter.total.input
     assert json.dumps(first.models) == json.dumps(second.models)
 
@@ -206,3 +208,65 @@ def test_a_log_that_is_cut_in_place_is_read_anew_and_counts_once(tmp_path: Path)
         handle.write("spent c r3 10\n")
     held.look()
     assert 30 == held.meter.total.input
+
+
+def test_a_file_without_bounds_holds_no_watch_up_and_one_look_reads_a_bounded_part(tmp_path: Path, monkeypatch):  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(listening, "LOOK_BYTES", 100)
+    held = evidence(tmp_path)
+    (tmp_path / "a.log").write_text("".join(f"spent c r{n} 1\n" for n in range(100)))
+    with (tmp_path / "b.log").open("wb") as handle:
+        handle.truncate(15 << 40)
+    looks = 0
+    while held.look():
+        looks += 1
+        assert looks < 1000
+    assert looks > 5
+    assert 100 == held.meter.total.input
+
+
+def test_transcripts_behind_a_link_are_somebody_elses(tmp_path: Path):
+    home, rival = tmp_path / "home", tmp_path / "rival"
+    rival.mkdir()
+    home.mkdir()
+    (rival / "a.log").write_text("spent c r1 10\nnamed rival\n")
+    (home / "sessions").symlink_to(rival)
+    held = Evidence(Words(), home, ("sessions/*.log",), Meter("a", "m"))
+    assert not held.look()
+    assert (0, None) == (held.meter.total.input, held.conversation)
+
+
+@pytest.mark.parametrize("bad", ["--config=web_search=live", "x\x00y", "a/b", "-", "c" * 200])
+def test_an_id_that_could_be_an_option_or_no_argument_at_all_is_not_taken(tmp_path: Path, bad: str):
+    one = listener(tmp_path)
+    (tmp_path / "out").write_text(f"named {bad}\n")
+    (tmp_path / "a.log").write_text(f"named {bad}\n")
+    one.look()
+    assert one.conversation is None
+
+
+def test_a_complaint_that_was_settled_is_no_verdict_though_both_streams_are_read_at_once(tmp_path: Path):
+    golden = Path(__file__).resolve().parents[2] / "golden" / "gemini-0.61.0"
+    logs = golden / "rate-limited.stdout.jsonl", golden / "rate-limited.stderr.txt"
+    one = Listener(ADAPTERS["gemini"].reader(), logs, evidence(tmp_path))
+    one.look(last=True)
+    assert one.last_hurt is not None
+    assert Trouble.RATE_LIMIT is one.last_hurt.trouble
+    assert (None, True) == (one.trouble, one.finished is not None and one.finished.ok)
+
+
+def test_a_later_complaint_of_the_same_kind_keeps_the_wait_an_earlier_one_named(tmp_path: Path):
+    golden = Path(__file__).resolve().parents[2] / "golden" / "opencode-1.18.33"
+    logs = golden / "rate-limited.stdout.jsonl", golden / "rate-limited.stderr.log"
+    one = Listener(ADAPTERS["opencode"].reader(), logs, evidence(tmp_path))
+    one.look(last=True)
+    assert one.trouble is not None
+    assert (Trouble.RATE_LIMIT, 1.0) == (one.trouble.trouble, one.trouble.retry_after_seconds)
+
+
+def test_models_are_told_by_transcripts_too(tmp_path: Path):
+    held = evidence(tmp_path)
+    one = listener(tmp_path, held)
+    (tmp_path / "a.log").write_text("model other\n")
+    one.look()
+    assert ("other",) == one.models
+    assert () == listener(tmp_path, held).models

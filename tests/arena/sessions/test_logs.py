@@ -12,8 +12,9 @@ import pytest
 from autoquant import codec, files
 from autoquant.arena import command
 from autoquant.arena.sessions import logs
+from autoquant.arena.sessions.listening import LOOK_BYTES
 from autoquant.arena.sessions.logs import latest_line, show_logs
-from autoquant.arena.sessions.session import logs_of
+from autoquant.arena.sessions.place import logs_of
 from autoquant.clock import SystemClock
 from autoquant.errors import UserError
 from autoquant.harness import ADAPTERS
@@ -134,6 +135,65 @@ def test_what_a_program_prints_cannot_steer_the_terminal(
         assert "\\x1b[2Jgone" in out
     readable = "".join(shown(layout_of(tmp_path)))
     assert 5_000 > len(readable)
+
+
+def hostile(text: str) -> bool:
+    """Whether it could steer a terminal, its direction, or fill the screen."""
+    return any(not character.isprintable() for character in text) or len(text) > logs.LINE + 2
+
+
+@pytest.mark.parametrize(
+    "evil",
+    [
+        "\x1b[2J\x1b[H\x1b]0;title\x07gone",
+        "\x1b]8;;http://evil\x1b\\click\x1b]8;;\x1b\\ \x1b[?1049h",
+        "\x9b31m\x9d0;title\x9c",
+        "a\rb\x08\x08\x0b\x0c\x00\x7f",
+        "\u202etxt.exe\u202c \u2066a\u2069 \u200f\u061c\u200b\ufeff",
+        "one\u2028two\u2029three\x85four",
+        "\ud800".encode(errors="surrogatepass").decode(errors="replace"),
+        "x" * (1 << 20),
+        "\x1b" * (1 << 20),
+        "\u202e\U000e0041" * (1 << 18),
+    ],
+    ids=[
+        "escapes",
+        "links",
+        "C1",
+        "controls",
+        "bidi",
+        "separators",
+        "surrogate",
+        "1 MB",
+        "1 MB of escapes",
+        "1 MB of marks",
+    ],
+)
+@pytest.mark.parametrize("word", ["say", "call", "model", "hurt", "end"])
+def test_no_line_of_a_program_steers_or_floods_what_shows_it(ledger: Ledger, tmp_path: Path, word: str, evil: str):
+    layout = layout_of(tmp_path)
+    printed(layout, 2, f"{word} {evil}\nsay after\n", evil)
+    lines = shown(layout)
+    assert "  after" in lines
+    assert [] == [line for line in lines if hostile(line)]
+    printed(layout, 2, f"{word} {evil}\n")
+    assert not hostile(latest_line(layout, ledger.view, "alice"))
+
+
+def test_what_a_record_quotes_of_a_program_cannot_steer_the_terminal_either(ledger: Ledger, tmp_path: Path):
+    evil = "\x1b[2J\u202e" + "x" * 5_000
+    ledger.append(r.SessionEnded("alice", 2, "exited", 1, 5.0, "crash" + evil, "c-1", evil), UTC)
+    ledger.append(r.SessionStarted("alice", 3, evil, evil), UTC)
+    for line in (*shown(layout_of(tmp_path), session=2), *shown(layout_of(tmp_path), session=3)):
+        assert line.isprintable()
+        assert 1_000 > len(line)
+
+
+def test_a_log_is_shown_to_its_end_however_long(ledger: Ledger, tmp_path: Path):
+    printed(layout_of(tmp_path), 2, ("say " + "x" * 1_000 + "\n") * (2 * LOOK_BYTES // 1_000) + "say the end")
+    lines = shown(layout_of(tmp_path))
+    assert "  the end" == lines[-2]
+    assert 2 * LOOK_BYTES // 1_000 + 3 == len(lines)
 
 
 def test_a_program_this_version_does_not_know_is_read_as_plain_text(ledger: Ledger, tmp_path: Path):

@@ -277,3 +277,18 @@ def test_both_streams_cost_the_same_by_the_table(steps: list[Usage]) -> None:
     whole = Usage(**{n: sum(getattr(u, n) for u in bare) for n in COUNTS})
     cumulative = meter([Spent("c", None, whole, "cheap")]).total.cost_usd
     assert (None if cumulative is None else pytest.approx(cumulative)) == meter(single).total.cost_usd
+
+
+def test_what_is_spent_after_evidence_is_gone_counts_from_the_first_token_on() -> None:
+    before = meter([spent("r1", 1000, 10)]).due((), 1, 1)
+    assert before is not None
+    after = meter([])
+    after.settle([before])
+    assert after.due([before], 2, 2) is None
+    after.take(spent("r2", 900, 5))
+    due = after.due([before], 2, 2)
+    assert due is not None
+    assert (900, 5, 1) == (due.input, due.output, due.requests)
+    assert before.cost_usd is not None
+    assert due.cost_usd is not None
+    assert due.cost_usd > 0

@@ -183,3 +183,30 @@ def test_history_tells_sessions_apart_by_competitor_arena_and_attempt():
         Past("rate limit", False, "c1", False, "exited", False),
         Past("stall", True, None, True, "no progress", True),
     ) == seen
+
+
+def test_an_attempt_answered_after_its_session_had_gone_is_that_sessions_progress():
+    seen = history(
+        records(
+            r.SessionStarted("a", 1),
+            r.SessionEnded("a", 1, "exited", 0, 1.0, outcome="early stop"),
+            r.AttemptOpened("a", 1, "x", "0" * 64, "", 0),
+            r.SessionStarted("a", 2),
+            r.SessionEnded("a", 2, "exited", 0, 1.0, outcome="early stop"),
+        ),
+        "a",
+    )
+    assert [True, False] == [session.opened for session in seen]
+
+
+@pytest.mark.parametrize(("outcome", "sessions"), [(Outcome.SETUP, 1), (Outcome.CRASH, 1), (Outcome.SERVER, 2)])
+def test_what_may_lie_in_the_conversation_is_tried_in_a_fresh_one_before_anything_is_given_up(
+    outcome: Outcome, sessions: int
+):
+    row = [past(outcome, resumed=True)] * sessions
+    assert ("session", None) == (after(*row).step, after(*row).resume)
+    assert "leave" == after(past(Outcome.SETUP, resumed=True), past(Outcome.SETUP)).step
+
+
+def test_the_machines_own_fault_in_a_session_is_not_the_programs_crash():
+    assert Outcome.KILLED is classify(End("fault", None, 3, None))

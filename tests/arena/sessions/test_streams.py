@@ -9,7 +9,7 @@ import pytest
 from stand import QUICK, Stand, make_stand
 
 from autoquant import process
-from autoquant.arena.sessions.session import run_mark
+from autoquant.arena.sessions.place import run_mark
 from autoquant.arena.sessions.track import Pace
 from autoquant.ledger import records as r
 

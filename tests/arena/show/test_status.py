@@ -10,6 +10,9 @@ from referee_world import World, submit, text
 from rich.console import Console
 
 from autoquant import codec, files
+from autoquant.arena.client.verdict_text import verdict_text
+from autoquant.arena.referee.mailbox import Reply, ReplyKind
+from autoquant.arena.sessions.prompts import prompt_for
 from autoquant.arena.show import display
 from autoquant.arena.show.status import (
     Last,
@@ -42,7 +45,7 @@ def raced(world: World) -> World:
         for source in (text(0.9), text(0.5), text(0.1, "OUTCOME = crash")):
             submit(referee, worktree, source)
     ledger = Ledger.open(world.layout.ledger)
-    ledger.append(r.FaultSeen("alice", None, "harness", "gone"), UTC)
+    ledger.append(r.FaultSeen("alice", 3, "EvaluationCut", "gone"), UTC)
     ledger.append(r.ViolationFound("alice", None, "run.py", "a", "b"), UTC)
     return world
 
@@ -74,6 +77,7 @@ def test_the_table_is_plain_text_with_one_line_per_competitor(raced: World):
     assert lines[0].split() == ["race", "autumn", "attempts", "champion", "working", "last", "tokens", "cost"]
     assert lines[1].split() == ["alice", "3/5", "0.90", "▲0.80", "0.90", "#3", "crash", "–", "–"]
     assert lines[2].startswith("paused · 1 fault · 1 violation")
+    assert ["faults", "  2026-11-30 00:00 UTC  alice #3  EvaluationCut: gone"] == lines[3:]
 
 
 def test_the_live_table_shows_the_same_cells(raced: World):
@@ -170,6 +174,18 @@ def test_a_row_says_what_was_spent_and_how_sessions_ended(raced: World):
     lines = plain_table(status).splitlines()
     assert ["1.2", "M", "$3.10"] == lines[1].split()[-3:]
     assert "cost per keep: alice $3.10" in lines
+
+
+def test_table_prompt_and_verdict_write_a_stretch_of_time_alike(raced: World):
+    view = Ledger.open(raced.layout.ledger).view
+    for seconds, words in ((8_040, "2 h 14 m"), (75, "1 m 15 s"), (-1, "0 s")):
+        told = f"This session may last {words} more."
+        for resumed in (False, True):
+            assert told in prompt_for(view.competitors["alice"], view, resumed=resumed, seconds_left=seconds)
+        assert told in verdict_text(Reply("q", ReplyKind.VERDICT, "keep", 1, 5, 0, "0" * 64, {}, seconds_left=seconds))
+        with display.LiveTable() as table:
+            table.show(race_status(raced.layout), seconds)
+            assert words in str(table._live.get_renderable().renderables[1])  # type: ignore[union-attr]
 
 
 def test_an_unknown_cost_is_a_dash_beside_known_tokens(raced: World):
