@@ -190,12 +190,12 @@ def read_regular(root: Path, relative: str, max_bytes: int, *, hard_links: bool 
             raise NotRegularFile(f"{relative}: has {facts.st_nlink} hard links")
         if facts.st_size > max_bytes:
             raise NotRegularFile(f"{relative}: {facts.st_size} bytes, at most {max_bytes} are read")
-        data = b""
+        data = bytearray()
         while chunk := os.read(descriptor, min(_CHUNK, max_bytes + 1 - len(data))):
             data += chunk
             if len(data) > max_bytes:
                 raise NotRegularFile(f"{relative}: grew past {max_bytes} bytes while being read")
-        return data
+        return bytes(data)
     finally:
         os.close(descriptor)
 

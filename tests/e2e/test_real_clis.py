@@ -115,12 +115,12 @@ def test_a_cli_races_to_its_budget_over_a_pause(driven: Driven, ready: Checkout,
         assert 0 == arena.wait()
         paused = ready.answer("arena.py", "status", *common)["competitors"][0]
         assert (1, "racing") == (paused["attempts"], paused["state"])
-        assert [] == marked(f"cli/{driven.kind}-test/")
+        assert [] == left_over(state)
 
         ready.run(*start)
         status = ready.answer("arena.py", "status", *common)["competitors"][0]
         assert (BUDGET, "done", 0) == (status["attempts"], status["state"], status["faults"])
-        assert [] == marked(f"cli/{driven.kind}-test/")
+        assert [] == left_over(state)
         check_the_record(state, driven, server, status)
 
 
@@ -148,11 +148,12 @@ def is_cut_off(one: Asked, asked: list[Asked]) -> bool:
     return bool(later) and min(later) - one.at > 3.0
 
 
-def marked(start: str) -> list[int]:
-    """Processes that carry the run mark of a competitor."""
+def left_over(state: Path) -> list[list[str]]:
+    """Processes that carry a run mark of this race, or work or are named in its folder, whatever mark they carry."""
     found = []
     for one in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            if one.environ().get(process.RUN_MARK, "").startswith(start):
-                found.append(one.pid)
+            marked = one.environ().get(process.RUN_MARK, "").startswith("cli/")
+            if marked or str(state) in " ".join(one.cmdline()) or Path(one.cwd()).is_relative_to(state):
+                found.append(one.cmdline())
     return found

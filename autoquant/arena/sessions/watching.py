@@ -66,7 +66,7 @@ class Watch:
         self._finished: float | None = None
         self._hurting: tuple[Hurt, float] | None = None
         self._good, self._last_good = 0, session.started
-        self._asked = getattr(harness_of(competitor), "asked_model", lambda c: c.model)(competitor)
+        self._asked = harness_of(competitor).asked_model(competitor)
         self._listened = session.started
         self.reason = "fault"
         """Why the session is over, in the words of the record."""
