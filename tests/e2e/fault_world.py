@@ -12,7 +12,7 @@ import shlex
 import threading
 import types
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import ThreadingHTTPServer
 from pathlib import Path
@@ -186,12 +186,12 @@ def sign_of(folder: Path, racer: str, step: int) -> Path:
     return folder / f"{racer}-{step}.ran"
 
 
-def living(folder: Path, race: str) -> list[str]:
-    """Command lines of processes that carry the race's mark, name the folder, or work in it."""
+def living(folder: Path, marks: Collection[str]) -> list[str]:
+    """Command lines of processes that carry one of the run marks, name the folder, or work in it."""
     found = []
     for one in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            words, mark = " ".join(one.cmdline()), one.environ().get(process.RUN_MARK, "")
-            if str(folder) in words or mark.startswith(f"{race}/") or Path(one.cwd()).is_relative_to(folder):
+            words, mark = " ".join(one.cmdline()), one.environ().get(process.RUN_MARK)
+            if str(folder) in words or mark in marks or Path(one.cwd()).is_relative_to(folder):
                 found.append(words)
     return found

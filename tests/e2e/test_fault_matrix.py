@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "arena"))
 from race_world import make_world, use_paper_judge
 
 from autoquant.arena.launch import Finish, start
+from autoquant.arena.sessions.place import run_mark
 from autoquant.arena.sessions.policy import INFRASTRUCTURE
 from autoquant.arena.sessions.supervisor import Pace
 from autoquant.arena.show.voice import Voice
@@ -43,6 +45,9 @@ SILENT = 6.0
 """Seconds of silence after which a session is ended, the shortest a roster may ask for."""
 AT_A_TIME = 6
 """Racers. All eleven would starve each other of the processor, and silence is measured in seconds."""
+
+MINUTES = 8
+"""When the arena pauses whatever happens; on an idle machine all of it takes one."""
 
 DOWN = (Met(("402@1-",)), Met(("429@2-",)), Met(("500@2-",)), Met(("401@1-",)))
 ROUGH = (Met(("429@2-3", "cut@5", "empty@7"), satisfied_at=8), Met(("hang@2-",)))
@@ -95,22 +100,25 @@ class Night:
         bodies = (record.body for record in read_records(self.first.layout.ledger))
         return [body for body in bodies if isinstance(body, kind) and body.competitor == racer]
 
-    def attempts_in(self, racer: str, session: int) -> int:
-        """How many attempts a session opened."""
-        of = {racer: 0}
-        count = 0
-        for record in read_records(self.first.layout.ledger):
-            match record.body:
-                case r.SessionStarted(competitor=name, session=number):
-                    of[name] = number
-                case r.AttemptOpened(competitor=name):
-                    count += name == racer and of[name] == session
-                case _:
-                    pass
-        return count
-
     def racer(self, name: str) -> CompetitorView:
         return self.second.view.competitors[name]
+
+
+def search_path() -> str:
+    """PATH with the CLIs in it."""
+    return f"{clis_folder() / 'bin'}{os.pathsep}{os.environ['PATH']}"
+
+
+def quick_opencode(folder: Path) -> Path:
+    """A folder with an opencode that does not read its long list of vendors' models: a second of processor time."""
+    models, program = folder / "models.json", folder / "bin" / "opencode"
+    models.write_text("{}")
+    program.parent.mkdir()
+    if real := shutil.which("opencode", path=search_path()):
+        words = f"OPENCODE_MODELS_PATH={shlex.quote(str(models))} exec {shlex.quote(real)}"
+        program.write_text(f'#!/bin/sh\n{words} "$@"\n')
+        program.chmod(0o755)
+    return program.parent
 
 
 def key_of(racer: str) -> str:
@@ -159,8 +167,7 @@ def rough(cli: Cli) -> Plan:
 
 def plans() -> list[Plan]:
     """Everybody's, of those that are installed. Those who wait most begin first."""
-    path = f"{clis_folder() / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    here = [cli for cli in CLIS if shutil.which(cli.kind, path=path)]
+    here = [cli for cli in CLIS if shutil.which(cli.kind, path=search_path())]
     down = [Plan(f"down-{c.kind}", c, DOWN, 3, {"silent_minutes": SILENT / 60} | c.impatience) for c in here]
     patient = [Plan("patient-gemini", c, (Met(("429@2-3",)),), 2) for c in here if c.kind == "gemini"]
     return [*map(rough, here), *down, *patient]
@@ -176,7 +183,7 @@ def night(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ni
     roster = []
     with contextlib.ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
         use_paper_judge(patch, world)
-        patch.setenv("PATH", f"{clis_folder() / 'bin'}{os.pathsep}{os.environ['PATH']}")
+        patch.setenv("PATH", f"{quick_opencode(folder)}{os.pathsep}{search_path()}")
         for plan in plans():
             name, module = plan.racer, load_fake_models(shared)
             patch.setenv(key_of(name), f"key of {name}")
@@ -196,12 +203,13 @@ def night(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ni
             pytest.skip("no CLI is installed: .ci/clis installs them")
         world.roster.write_text("\n".join(roster))
         voice = Voice(world.said.append)
-        options = {"race": RACE, "budget": None, "parallel": AT_A_TIME}
+        options = {"race": RACE, "budget": None, "parallel": AT_A_TIME, "max_hours": MINUTES / 60}
+        marks = {run_mark(layout, name) for name in models}
         first = start(world.options(**options), voice, pace=PACE)
-        left_running = [living(folder, RACE)]
+        left_running = [living(folder, marks)]
         again = ",".join(f"down-{kind}" for kind in AGAIN if f"down-{kind}" in models)
         second = start(world.options(again, **options), voice, pace=PACE) if again else first
-        left_running.append(living(folder, RACE))
+        left_running.append(living(folder, marks))
         yield Night(folder, first, second, models, left_running)
 
 
@@ -285,16 +293,15 @@ def test_no_attempt_is_lost_or_counted_twice_and_no_fault_has_a_score(night: Nig
 
 def test_what_a_fault_took_is_not_the_agents_time(night: Night) -> None:
     for racer in night.second.view.competitors.values():
-        begun = [body.session for body in night.bodies(racer.name, r.SessionStarted)]
         for session in racer.sessions:
-            agents = (session.seconds or 0.0) - session.judging_seconds - session.lost_seconds
+            assert session.seconds is not None
+            agents = session.seconds - session.judging_seconds - session.lost_seconds
             assert agents >= 0
-            if session.outcome not in INFRASTRUCTURE:
-                assert 0 == session.lost_seconds
-            elif not night.attempts_in(racer.name, session.number):
+            assert (session.lost_seconds > 0) == (session.outcome in INFRASTRUCTURE)
+            if session.reason == "silent":
+                assert session.lost_seconds > SILENT / 2
+            if session.outcome in ("quota", "auth"):  # these hit the first request of a session
                 assert agents < 0.5
-            assert session.reason != "silent" or session.lost_seconds > SILENT / 2
-        assert begun == [session.number for session in racer.sessions]
         assert (racer.infrastructure_seconds > 0) == (racer.name != "patient-gemini")
 
 

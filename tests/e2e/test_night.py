@@ -38,13 +38,15 @@ EXPERIMENTS = int(os.environ.get("AUTOQUANT_NIGHT_EXPERIMENTS", "50"))
 SEED = int(os.environ.get("AUTOQUANT_NIGHT_SEED", "1"))
 KILLS = 2
 HANG_SECONDS = 3
+IN_FLIGHT_SECONDS = 5.0
+"""So long after its request an answer has been read, on the slowest of days."""
 TOKENS = ("requests", "input", "cached", "output")
 PER_REQUEST = {"cached": 400, "output": 40}
 """What the scripted server reports for every answer; the input depends on the conversation."""
 
-_EDIT = "printf '%s' >> strategy.py; date +%%s%%N >> strategy.py; python run.py -m '%s' || sleep 1"
+_EDIT = "printf '%s' >> strategy.py; date +%%s%%N >> strategy.py; python run.py -m '%s' || sleep 30"
 FORBIDDEN = _EDIT % ("import os  # ", "a forbidden import")
-"""An experiment that costs no evaluation. Once the budget is used it waits a little, to spare the processors."""
+"""An experiment that costs no evaluation. Once the budget is used it waits, until the arena has waited long enough."""
 COMMENT = _EDIT % ("# ", "a new comment")
 """A strategy like the one before it: it is evaluated and must get the same score, whatever happens meanwhile."""
 COMMANDS = [COMMENT if number % 12 == 5 else FORBIDDEN for number in range(60)]
@@ -290,34 +292,29 @@ def check_usage(night: Night, racer: Racer) -> None:
 
 
 def hit_by_kills(night: Night, racer: Racer, charged: list[Asked]) -> tuple[list[Asked], list[Asked]]:
-    """The last request before each kill: those of which no experiment is known to have come, and all of them.
+    """The last request before each kill: those of which nothing is known to have come, and all of them.
 
     The arena's own farewell to a session whose budget is used is a kill too.
     """
-    kills, opened, exited = list(night.kills), [], []
+    kills, exited = list(night.kills), []
     for record in night.records():
-        body, when = record["body"], moment(record["utc"])
-        if body.get("competitor") == racer.name and record["kind"] == "attempt_opened":
-            opened.append(when)
-        if body.get("competitor") == racer.name and record["kind"] == "session_ended":
-            if body["reason"] == "budget used":
-                kills.append(when + 1)
-            elif body["reason"] == "exited":
-                exited.append(when)
+        if record["kind"] == "session_ended" and record["body"]["competitor"] == racer.name:
+            ended = moment(record["utc"])
+            if record["body"]["reason"] == "budget used":
+                kills.append(ended + 1)
+            elif record["body"]["reason"] == "exited":
+                exited.append(ended)
+    blobs = [night.layout.blob(body["strategy"]) for body in night.of("attempt_opened", racer.name)]
+    submitted = [blob.stat().st_mtime for blob in blobs]
     unread, cut_off = [], []
     for kill in kills:
         last = next((one for one in reversed(charged) if one.at <= kill), None)
-        if last is None or last in cut_off or came_between(exited, last.at, kill):
+        if last is None or last in cut_off or any(last.at <= end and end + 1 <= kill for end in exited):
             continue
         cut_off.append(last)
-        if not came_between(opened, last.at, kill):
+        if kill - last.at < IN_FLIGHT_SECONDS and not any(last.at <= at <= kill for at in submitted):
             unread.append(last)
     return unread, cut_off
-
-
-def came_between(moments: Sequence[float], start: float, end: float) -> bool:
-    """Whether one of these whole seconds certainly lies between."""
-    return any(start <= when and when + 1 <= end for when in moments)
 
 
 def subsets(items: Sequence[Asked]) -> list[tuple[Asked, ...]]:
