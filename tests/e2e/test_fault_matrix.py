@@ -43,7 +43,7 @@ RACE = "faults"
 PACE = Pace(poll=0.05, tick=0.2, farewell=5.0, hopeless=2.0, waits=0.0, listen=0.2, sample=1.0)
 SILENT = 6.0
 """Seconds of silence after which a session is ended, the shortest a roster may ask for."""
-AT_A_TIME = 6
+AT_A_TIME = 9
 """Racers. All eleven would starve each other of the processor, and silence is measured in seconds."""
 
 MINUTES = 8
