@@ -146,6 +146,7 @@ def test_what_could_tilt_a_race_is_off(grok: Stand):
     assert {False} == {settings[part]["enabled"] for part in ("memory", "memory_v2", "subagents")}
     assert {True} == set(settings["harness"].values())
     assert 3_600 <= settings["toolset"]["bash"]["timeout_secs"]
+    assert settings["toolset"]["bash"]["auto_background_on_timeout"] is False
     assert {"XAI_API_KEY", "AUTOQUANT_GATEWAY_KEY"} == set(settings["shell_environment_policy"]["exclude"])
 
 

@@ -252,9 +252,8 @@ class Lane:
     def _conclude(self, session: Session, watch: Watch, number: int, resume: str | None) -> None:
         """End the session's tree, then say what it was."""
         track, name, heard = self._track, self._name, watch.listener
-        ended = track.clock.monotonic()
+        ended, seconds = track.clock.monotonic(), session.seconds  # to end a stubborn tree is not the agent's time
         code = session.end(tuple(track.marks))
-        seconds = session.seconds
         track.time_left.end(name)
         heard.look(last=True)
         if watch.reason == "exited" and code is not None:
