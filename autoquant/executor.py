@@ -2,15 +2,22 @@
 
 `threads` suits work that waits for child processes (strategy calls); `processes` suits pure numpy work (calibration).
 Results come back in the order of the items, so that the worker count never changes a number.
+
+Ctrl-C belongs to this process alone: worker processes do not hear it. They are ended when the pool is left by an
+exception, and end themselves when this process is gone.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor as Pool
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Literal, Protocol, Self, TypeVar
 
@@ -48,10 +55,11 @@ class LocalPool:
 
     def __init__(self, kind: Literal["threads", "processes"] = "threads", jobs: int | None = None) -> None:
         self.jobs = jobs or default_jobs()
+        self._workers: set[BaseProcess] = set()
         self._pool: Pool = (
             ThreadPoolExecutor(self.jobs)
             if kind == "threads"
-            else ProcessPoolExecutor(self.jobs, mp_context=get_context("spawn"))
+            else ProcessPoolExecutor(self.jobs, get_context("spawn"), initializer=_end_with_parent)
         )
 
     def map(
@@ -62,7 +70,10 @@ class LocalPool:
         on_result: Callable[[int, int], None] | None = None,
     ) -> list[Result]:
         """Results in the order of `items`; `on_result(done, total)` after each. The first exception is raised."""
-        futures: Sequence[Future[Result]] = [self._pool.submit(function, item) for item in items]
+        before = set(active_children())
+        with _without_interrupts():
+            futures: Sequence[Future[Result]] = [self._pool.submit(function, item) for item in items]
+        self._workers |= set(active_children()) - before
         try:
             for done, future in enumerate(as_completed(futures), start=1):
                 future.result()
@@ -84,4 +95,30 @@ class LocalPool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is not None:
+            for worker in self._workers:
+                worker.terminate()
         self.close()
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C back for a moment. Processes that start meanwhile never hear it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with_parent() -> None:
+    """In a worker: do not outlive a parent that was killed."""
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()

@@ -4,6 +4,7 @@ uv run arena.py doctor                                          # is this machin
 uv run arena.py start --competitors all --max-experiments 50    # the same command resumes
 uv run arena.py status --watch
 uv run arena.py logs NAME -f                                    # what a session says and does
+uv run arena.py placebo                                         # how far searchers without skill come
 uv run arena.py lockbox                                         # once, after every run is terminal
 uv run arena.py report --out docs/index.html
 uv run arena.py demo                                            # all of it in miniature, on synthetic data
@@ -42,7 +43,17 @@ def main(argv: list[str] | None = None) -> int:
 def _parser() -> cli.Parser:
     parser = cli.parser("arena.py", __doc__ or "")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (_add_doctor, _add_start, _add_stop, _add_status, _add_logs, _add_lockbox, _add_report, _add_demo):
+    for add in (
+        _add_doctor,
+        _add_start,
+        _add_stop,
+        _add_status,
+        _add_logs,
+        _add_placebo,
+        _add_lockbox,
+        _add_report,
+        _add_demo,
+    ):
         add(commands)
     return parser
 
@@ -135,6 +146,29 @@ def _add_lockbox(commands: Commands) -> None:
     cli.add_json_option(lockbox)
 
 
+def _add_placebo(commands: Commands) -> None:
+    placebo = _add(
+        commands, "placebo", _placebo, "how far searchers without skill come, and what a race is worth", _PLACEBO
+    )
+    placebo.add_argument(
+        "--runs",
+        type=cli.positive_int,
+        default=PROTOCOL.placebo_runs,
+        metavar="N",
+        help=f"races of each searcher on each kind of market (default: {PROTOCOL.placebo_runs})",
+    )
+    _race(placebo, "the race whose competitors to test (default: the newest one on these data, if any)")
+    placebo.add_argument(
+        "--max-experiments",
+        type=cli.positive_int,
+        metavar="N",
+        help=f"experiments per placebo (default: the race's budget, without a race {PROTOCOL.budget})",
+    )
+    placebo.add_argument("--jobs", type=cli.positive_int, metavar="N", help="markets at a time (default: all cores)")
+    cli.add_home_options(placebo, state=True)
+    cli.add_json_option(placebo)
+
+
 def _add_report(commands: Commands) -> None:
     report = _add(commands, "report", _report, "write a race's page, one self-contained HTML file")
     report.add_argument("--out", type=Path, required=True, metavar="FILE", help="where to write it")
@@ -155,6 +189,12 @@ _START = """Start, resume or extend a race.
 Without --race: the one unfinished race goes on; else, if the newest race's lockbox is open and every competitor named
 is new to it, they extend it (judged on VALID only); else a new race is created. Interrupted in any way, the same
 command goes on where the record ends."""
+
+_PLACEBO = """The embedded searchers run whole races on markets without direction: days turned upside down (flip), days
+in another order (permute), and the real market for comparison. Same budget, noise floor and ratchets as a race.
+
+p = (1 + placebos at or above the competitor) / (runs + 1). Finished runs are kept below --state-dir: interrupted, the
+same command goes on, and a second time it answers at once."""
 
 _DEMO = """A whole race in miniature on synthetic data: random, hillclimb and hillclimb-2, lockbox and report.
 
@@ -298,6 +338,28 @@ def _lockbox(options: Options) -> int:
         cli.emit_json(race_status(layout))
     else:
         print(cli.printable(text))
+    return 0
+
+
+def _placebo(options: Options) -> int:
+    from autoquant.arena.placebo_answer import PlaceboOptions, placebo, show
+
+    answer = placebo(
+        PlaceboOptions(
+            home=cli.HOME,
+            data_root=options.data_dir,
+            state=options.state_dir,
+            runs=options.runs,
+            race=options.race,
+            budget=options.max_experiments,
+            jobs=options.jobs,
+        ),
+        _voice(),
+    )
+    if options.json:
+        cli.emit_json(answer)
+    else:
+        print(cli.printable(show(answer)))
     return 0
 
 

@@ -18,6 +18,9 @@ from autoquant.harness.machine import Machine
 
 _REDIRECTS = ("*_API_KEY", "*_AUTH_TOKEN", "*_BASE_URL", "AUTOQUANT_*")
 """Variables that lead many a program to another endpoint or account."""
+_OWN = ("-m", "--model", "--effort", "--reasoning-effort", "--variant", "--thinking", "--resume", "--session")
+"""Options that every adapter sets itself."""
+_SECRET = re.compile(r"\bsk-[A-Za-z0-9]|api[-_]?key=|token=", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+\.\d+\.\d+")
 
 
@@ -32,6 +35,9 @@ class AgentHarness(ABC):
     """How one gets it."""
     redirects: ClassVar[tuple[str, ...]] = ()
     """Patterns of its own variables that lead it to another endpoint, account, model or configuration."""
+
+    overrides: ClassVar[tuple[str, ...]] = ()
+    """Beginnings of arguments that would change its model, effort or configuration behind the record's back."""
 
     @property
     @abstractmethod
@@ -61,13 +67,14 @@ class AgentHarness(ABC):
         if number is None:
             return Refusal(f"{path} --version gives no version", self.install).answer()
         version = f"{self.program} {number[0]}"
-        found = self._redirected(competitor) or self._credential(competitor, machine)
+        found = self._redirected(competitor) or self._overridden(competitor) or self._credential(competitor, machine)
         if isinstance(found, Refusal):
             return found.answer(version)
         if refusal := self._objection(competitor, machine, path):
             return refusal.answer(version)
         note = "; ".join(self._notes(competitor, machine, number[0]))
-        return Availability(True, version, found.login, found.account, note=note)
+        account = f"{competitor.base_url} {found.account}" if competitor.base_url else found.account
+        return Availability(True, version, found.login, account, note=note)
 
     def session(self, competitor: Competitor, request: SessionRequest, machine: Machine) -> SessionPlan:
         """How to start the next session.
@@ -112,6 +119,16 @@ class AgentHarness(ABC):
                 if any(fnmatchcase(name, pattern) for pattern in (*_REDIRECTS, *self.redirects)):
                     problem = f"{key} has {name}, which can change endpoint, account or model"
                     return Refusal(problem, "take it out: base_url, api_key_env and model are for that")
+        return None
+
+    def _overridden(self, competitor: Competitor) -> Refusal | None:
+        """An argument of the roster that would make the record's model or effort untrue, or put a key into it."""
+        for arg in competitor.args:
+            name = arg.partition("=")[0]
+            if name in _OWN or any(arg.startswith(start) for start in self.overrides):
+                return Refusal(f"args has {arg!r}, which the adapter sets itself", "model and effort are for that")
+            if _SECRET.search(arg):
+                return Refusal("args holds what looks like a key, and args stand in the record", "use api_key_env")
         return None
 
 

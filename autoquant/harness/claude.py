@@ -86,6 +86,7 @@ class ClaudeHarness(AgentHarness):
 
     program = "claude"
     proved = PROVED
+    overrides = ("--permission-mode", "--settings", "--setting-sources", "--fallback-model")
     install = INSTALL
     redirects = (
         "ANTHROPIC_*", "CLAUDE_CODE_USE_*", "CLAUDE_CODE_OAUTH_*", "CLAUDE_CODE_GATEWAY_*", "CLAUDE_CODE_*TOKEN",

@@ -45,6 +45,16 @@ class CodexHarness(AgentHarness):
 
     program = "codex"
     proved = PROVED
+    overrides = (
+        "model",
+        "model_reasoning_effort",
+        "model_provider",
+        "web_search",
+        "-cmodel",
+        "--config=model",
+        "-s",
+        "--sandbox",
+    )
     install = INSTALL
     redirects = ("OPENAI_*", "CODEX_HOME", "CODEX_ACCESS_TOKEN", "CODEX_*URL")
 

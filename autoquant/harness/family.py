@@ -60,6 +60,9 @@ SEED_LIKE: Member = {
 }
 """The member nearest to the seed strategy: where a climb starts, since the seed itself holds no dictionary."""
 
+MEMORY_DAYS = 400
+"""No member's weights depend on an older bar: its longest windows one behind the other come to 304 days."""
+
 _IDLE_WITHOUT = {"second_lookback_days": "second_share", "funding_days": "funding_tilt"}
 """Parameters that say nothing while another one is 0."""
 

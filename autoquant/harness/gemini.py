@@ -55,6 +55,7 @@ class GeminiHarness(AgentHarness):
 
     program = "gemini"
     proved = PROVED
+    overrides = ("--approval-mode",)
     install = INSTALL
     redirects = (
         "GOOGLE_*", "CLOUDSDK_*", "CODE_ASSIST_*", "GEMINI_API_KEY*", "GEMINI_MODEL", "GEMINI_DEFAULT_AUTH_TYPE",

@@ -46,6 +46,7 @@ class GrokHarness(AgentHarness):
 
     program = "grok"
     proved = PROVED
+    overrides = ("--always-approve", "--no-auto-update")
     install = INSTALL
     redirects = ("XAI_*", "GROK_HOME", "GROK_AUTH*", "GROK_CONFIG*", "GROK_*KEY*", "GROK_*URL", "GROK_*ENDPOINT")
 

@@ -66,6 +66,7 @@ class OpencodeHarness(AgentHarness):
 
     program = "opencode"
     proved = PROVED
+    overrides = ("--agent",)
     install = INSTALL
     redirects = (
         "OPENCODE_CONFIG*", "OPENCODE_AUTH*", "OPENCODE_MODELS*", "OPENCODE_*TOKEN", "XDG_*_HOME", "OPENAI_*",

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
+import psutil
 import pytest
 
 from autoquant.executor import LocalPool
+
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def slow_square(number: int) -> int:
@@ -25,3 +33,42 @@ def test_results_keep_the_order_of_the_items(kind: str) -> None:
 def test_a_failure_is_raised_and_the_rest_dropped() -> None:
     with LocalPool("threads", jobs=1) as pool, pytest.raises(ZeroDivisionError):
         pool.map(lambda x: 1 // x, [1, 0, 2])
+
+
+INTERRUPTED = """\
+import os, sys, time
+from autoquant.executor import LocalPool
+
+def work(number):
+    print(os.getpid(), flush=True)
+    time.sleep(120)
+
+if __name__ == "__main__":
+    with LocalPool("processes", jobs=2) as pool:
+        pool.map(work, range(4))
+"""
+
+
+@pytest.mark.parametrize(("ending", "code"), [(signal.SIGINT, {-signal.SIGINT, 130}), (signal.SIGKILL, {-9})])
+def test_workers_do_not_outlive_an_interrupted_or_killed_parent(tmp_path: Path, ending: int, code: set[int]) -> None:
+    script = tmp_path / "fan_out.py"
+    script.write_text(INTERRUPTED)
+    pids = tmp_path / "pids"
+    with pids.open("w") as out, (tmp_path / "err").open("w") as err:
+        parent = subprocess.Popen(
+            [sys.executable, str(script)], stdout=out, stderr=err, start_new_session=True, cwd=REPOSITORY,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        )  # fmt: skip
+    while len(pids.read_text().split()) < 2:
+        assert parent.poll() is None, (tmp_path / "err").read_text()
+        time.sleep(0.05)
+    (os.killpg if ending == signal.SIGINT else os.kill)(parent.pid, ending)
+    assert parent.wait(60) in code
+    workers = [int(pid) for pid in pids.read_text().split()]
+    assert 2 == len(workers), "what was queued is dropped"
+    deadline = time.monotonic() + 60
+    while any(psutil.pid_exists(pid) for pid in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    if ending == signal.SIGINT:
+        assert 1 == (tmp_path / "err").read_text().count("KeyboardInterrupt"), "only the parent heard it"

@@ -260,3 +260,17 @@ def test_no_cut_line_of_a_recorded_stream_raises_and_reading_twice_gives_the_sam
                 if path.name.endswith(".jsonl"):
                     assert () == reader.stdout(line[:end]) == reader.transcript(line[:end])
                 reader.stderr(line[:end])
+
+
+@pytest.mark.parametrize("args", [("-m", "other"), ("--model=other",), ("--effort", "low"), ("--api-key=sk-abc",)])
+def test_options_that_would_make_the_record_untrue_or_hold_a_key_are_refused(
+    args: tuple[str, ...], stand: Stand, machine: Machine
+):
+    answer = stand.check(stand.competitor(args=args), machine)
+    assert not answer.ok
+    assert "args" in answer.problem
+
+
+def test_one_key_at_two_endpoints_is_two_accounts(stand: Stand, machine: Machine):
+    accounts = {stand.check(stand.competitor(base_url=f"http://127.0.0.1:{port}"), machine).account for port in (1, 2)}
+    assert 2 == len(accounts)

@@ -260,7 +260,17 @@ class Lane:
             heard.exit(code)
         self._count_for(number)(None)
         racer = self._racer()
-        outcome = classify(End(watch.reason, code, 0 if racer.ended else racer.left, heard.trouble))
+        if watch.switched:
+            message = f"session {number}: {watch.switched} answered, {self._competitor.model} was asked for"
+            track.append(r.FaultSeen(name, None, Outcome.MODEL_SWITCHED, plain(message, DETAIL)))
+        outcome = classify(
+            End(
+                "model switched" if watch.switched else watch.reason,
+                code,
+                0 if racer.ended else racer.left,
+                heard.trouble,
+            )
+        )
         self._retry_after = None if heard.trouble is None else heard.trouble.retry_after_seconds
         hurt = heard.last_hurt if outcome in INFRASTRUCTURE else None
         detail = hurt.message if hurt is not None else watch.reason if outcome is Outcome.KILLED else ""

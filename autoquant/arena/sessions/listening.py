@@ -17,6 +17,7 @@ from autoquant.arena.sessions.metering import Meter
 from autoquant.arena.sessions.place import home_of, logs_of
 from autoquant.harness import Competitor, harness_of
 from autoquant.harness.events import Event, Finished, Hurt, ModelSeen, Named, Reader, Spent
+from autoquant.harness.prices import Prices, shipped_prices
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.views import CompetitorView
 
@@ -256,7 +257,9 @@ def read_back(layout: RaceLayout, racer: CompetitorView) -> tuple[Evidence, dict
     joined, name = racer.joined, racer.name
     competitor = Competitor(name, joined.harness, joined.model or "", joined.effort or "", joined.colour)
     harness = harness_of(competitor)
-    evidence = Evidence(harness.reader(), home_of(layout, name), harness.transcripts, Meter(name, competitor.model))
+    # What an endpoint of one's own charges stands in no table.
+    meter = Meter(name, competitor.model, Prices(shipped_prices().date, {}) if joined.endpoint else None)
+    evidence = Evidence(harness.reader(), home_of(layout, name), harness.transcripts, meter)
     room = READ_BACK_BYTES
     while evidence.look() and evidence.behind and room > 0:
         room -= LOOK_BYTES

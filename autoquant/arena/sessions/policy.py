@@ -121,7 +121,7 @@ POLICY: dict[Outcome, Rule] = {
     Outcome.SETUP: Rule(resume=False, leave_after=1),
 }
 REMEDIES = {
-    Outcome.AUTH: "log in again, then the same command goes on",
+    Outcome.AUTH: "log in again or mend the key, then the same command goes on",
     Outcome.QUOTA: "raise the quota or wait for its reset, then the same command goes on",
     Outcome.RATE_LIMIT: "wait, or let fewer share the account (--parallel-per-account), then the same command goes on",
     Outcome.SERVER: "wait until the provider answers again, then the same command goes on",

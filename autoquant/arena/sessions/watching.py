@@ -87,6 +87,10 @@ class Watch:
                 self.reason = "exited"
                 return
             before = track.clock.monotonic()
+            self._listen(before)
+            if self.switched:
+                self.reason = "model switched"
+                return
             answered = track.referee.poll(name)
             now, racer = track.clock.monotonic(), self._racer()
             if answered:  # whoever waits for the referee is not idle
@@ -100,7 +104,6 @@ class Watch:
                 self.progress = now
                 self.listener.look()
                 self._count(attempts)
-            self._listen(now)
             if racer.left == 0:
                 farewell = farewell or now
                 if now - farewell > track.pace.farewell:
@@ -130,6 +133,12 @@ class Watch:
         elif self._hurting is None:
             self._hurting = (hurt, now)
 
+    @property
+    def switched(self) -> str:
+        """The first model that answered and is not the one asked for; empty when there is none."""
+        others = (seen for seen in self.listener.models if self._asked and not same_model(self._asked, seen))
+        return next(others, "")
+
     def wasted(self, ended: float) -> float:
         """Seconds before `ended` in which nothing came of the session: no text, tool call or attempt, and unless its
         program or provider complained, no work of its processes either.
@@ -140,8 +149,6 @@ class Watch:
         return max(0.0, ended - max(moments))
 
     def _overdue(self, now: float) -> str | None:
-        if self._asked and any(not same_model(self._asked, seen) for seen in self.listener.models):
-            return "model switched"
         if self._hurting is not None and now - self._hurting[1] > self._track.pace.hopeless:
             return self._hurting[0].trouble.value
         signs = Signs(

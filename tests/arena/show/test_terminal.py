@@ -96,8 +96,9 @@ class Terminal:
 @contextmanager
 def terminal(*argv: str) -> Iterator[Terminal]:
     master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    env = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(REPOSITORY)}
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 160, 0, 0))
+    surroundings = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    env = {**surroundings, "TERM": "xterm-256color", "PYTHONPATH": str(REPOSITORY)}
     program = subprocess.Popen([sys.executable, *argv], stdin=slave, stdout=slave, stderr=slave, env=env)
     os.close(slave)
     try:
