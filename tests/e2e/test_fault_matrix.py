@@ -72,12 +72,7 @@ CLIS = (
     Cli("opencode", "fake-model", "/v1", hangs_on_held_output=True),
     Cli("gemini", "gemini-3.6-flash", hangs_on_held_output=True),
     Cli("claude", "claude-opus-4-5", impatience={"env": {"CLAUDE_CODE_MAX_RETRIES": "2"}}),
-    Cli(
-        "codex",
-        "gpt-5.6-luna",
-        "/v1",
-        {"args": [w for name in ("request", "stream") for w in ("-c", f"model_providers.arena.{name}_max_retries=1")]},
-    ),
+    Cli("codex", "gpt-5.6-luna", "/v1"),
     Cli("grok", "grok-4.5", "/v1", {"env": {"GROK_MAX_RETRIES": "2", "GROK_TURN_TRANSIENT_RETRY": "0"}}),
 )
 """The slowest first, so that they do not run on alone at the end."""
