@@ -30,7 +30,7 @@ from race_world import make_world, use_paper_judge
 
 from autoquant.arena.launch import Finish, start
 from autoquant.arena.sessions.place import run_mark
-from autoquant.arena.sessions.policy import INFRASTRUCTURE
+from autoquant.arena.sessions.policy import INFRASTRUCTURE, REMEDIES, Outcome
 from autoquant.arena.sessions.supervisor import Pace
 from autoquant.arena.show.voice import Voice
 from autoquant.ledger import records as r
@@ -63,7 +63,7 @@ class Cli:
     path: str = ""
     """Of the base URL."""
     impatience: dict[str, Any] = field(default_factory=dict)
-    """Roster keys that shorten its own retries, for faults that do not pass."""
+    """Roster keys that cut its own retries short, for faults that do not pass."""
     hangs_on_held_output: bool = False
     """A background child that holds its tool's output keeps it from going on."""
 
@@ -72,7 +72,7 @@ CLIS = (
     Cli("opencode", "fake-model", "/v1", hangs_on_held_output=True),
     Cli("gemini", "gemini-3.6-flash", hangs_on_held_output=True),
     Cli("claude", "claude-opus-4-5", impatience={"env": {"CLAUDE_CODE_MAX_RETRIES": "2"}}),
-    Cli("codex", "gpt-5.6-luna", "/v1"),
+    Cli("codex", "gpt-5.6-luna", "/v1", {"quiet_minutes": 0.3}),  # it tries 55 times, and says so each time
     Cli("grok", "grok-4.5", "/v1", {"env": {"GROK_MAX_RETRIES": "2", "GROK_TURN_TRANSIENT_RETRY": "0"}}),
 )
 """The slowest first, so that they do not run on alone at the end."""
@@ -224,7 +224,8 @@ def each_fault_that_does_not_pass_ends_a_session_in_its_class(kind: str, night: 
 def a_lost_login_is_a_fault_that_says_what_to_do(kind: str, night: Night) -> None:
     [fault] = night.first.view.competitors[f"down-{kind}"].faults
     assert ("auth", None) == (fault.kind, fault.attempt)
-    assert fault.message.startswith("left alone after auth (log in again, then the same command goes on): ")
+    assert "log in" in REMEDIES[Outcome.AUTH]
+    assert fault.message.startswith(f"left alone after auth ({REMEDIES[Outcome.AUTH]}): ")
 
 
 def a_conversation_is_gone_on_with_after_a_providers_fault(kind: str, night: Night) -> None:

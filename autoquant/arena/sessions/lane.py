@@ -165,11 +165,12 @@ class Lane:
             track.append(r.SessionStarted(name, number, self._available.version or "", resume))
             try:
                 self._require_room(worktree)
+                listener = self._listener(number)
                 session = self._start(number, worktree, resume)
             except HarnessFault as error:
                 self._not_started(number, error)
                 return True
-            watch = Watch(track, self._competitor, session, self._listener(number), self._count_for(number))
+            watch = Watch(track, self._competitor, session, listener, self._count_for(number))
             mark = run_mark(track.layout, name)
             track.marks.add(mark)
             try:
