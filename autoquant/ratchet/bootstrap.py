@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from autoquant.protocol import PROTOCOL
 from autoquant.ratchet.state import Trial
-from autoquant.stats.bootstrap import stationary_days
+from autoquant.stats.bootstrap import stationary_counts
 
 Floats = NDArray[np.float64]
 
@@ -40,26 +40,11 @@ def standard_error(
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(seed, "big")))
     sharpes = np.empty((2, len(lengths), samples))
     for fold, days in enumerate(lengths):
-        counts = day_counts(generator, samples, days, PROTOCOL.calibration.bootstrap_block_days)
+        counts = stationary_counts(generator, samples, days, PROTOCOL.calibration.bootstrap_block_days)
         for path, returns in enumerate((ours[fold], theirs[fold])):
             sharpes[path, fold] = counted_sharpes(counts, np.asarray(returns, dtype=np.float64))
     scores = sharpes.mean(axis=1) - PROTOCOL.score_std_weight * sharpes.std(axis=1)
     return float(np.std(scores[0] - scores[1], ddof=1))
-
-
-def day_counts(generator: np.random.Generator, samples: int, days: int, mean_block: float) -> Floats:
-    """How often each day is drawn in each stationary-bootstrap sample.
-
-    A block starts at a uniform day and goes on, around the fold's end, with probability 1 − 1/mean_block per day.
-
-    Returns
-    -------
-    (samples, days), each row summing to `days`. Counts say all that a mean or a variance of the drawn days needs.
-    """
-    starts = generator.integers(days, size=(samples, days), dtype=np.int32)
-    begins = generator.random((samples, days), dtype=np.float32) < 1.0 / mean_block
-    cells = stationary_days(starts, begins, axis=1) + days * np.arange(samples, dtype=np.int32)[:, None]
-    return np.bincount(cells.ravel(), minlength=samples * days).reshape(samples, days).astype(np.float64)
 
 
 def counted_sharpes(counts: Floats, returns: Floats) -> Floats:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from ratchet_cases import returns, score_of, scored, trial
 
-from autoquant.ratchet.bootstrap import counted_sharpes, day_counts, standard_error
+from autoquant.ratchet.bootstrap import counted_sharpes, standard_error
+from autoquant.stats.bootstrap import stationary_counts
 
 
 def sharpe(path: np.ndarray) -> float:
@@ -65,26 +66,26 @@ def test_paths_of_different_days_have_no_standard_error() -> None:
 
 
 def test_draws_cover_every_day_alike_in_blocks_of_the_mean_length() -> None:
-    counts = day_counts(np.random.default_rng(1), 4000, 50, 10.0)
+    counts = stationary_counts(np.random.default_rng(1), 4000, 50, 10.0)
     assert np.all(counts.sum(axis=1) == 50)
     assert np.ones(50) == pytest.approx(counts.mean(axis=0), abs=0.15)
     # variance of the mean of an AR(1)-like step function grows with the block length: 10 days is 8 to 10 times one day
     path = np.sin(2 * np.pi * np.arange(50) / 50)
-    spread = (counts @ path / 50).var() / (day_counts(np.random.default_rng(1), 4000, 50, 1.0) @ path / 50).var()
+    spread = (counts @ path / 50).var() / (stationary_counts(np.random.default_rng(1), 4000, 50, 1.0) @ path / 50).var()
     assert 5.0 < spread < 12.0
 
 
 def test_sharpe_from_counts_is_sharpe_of_the_drawn_days() -> None:
     generator = np.random.default_rng(3)
     path = generator.normal(0.001, 0.01, 40)
-    counts = day_counts(generator, 20, 40, 10.0)
+    counts = stationary_counts(generator, 20, 40, 10.0)
     expected = [sharpe(np.repeat(path, row.astype(int))) for row in counts]
     assert expected == pytest.approx(counted_sharpes(counts, path).tolist(), rel=1e-10)
 
 
 @pytest.mark.parametrize("level", [0.0, 0.01, -1.0])
 def test_a_flat_path_has_a_sharpe_of_zero(level: float) -> None:
-    counts = day_counts(np.random.default_rng(3), 5, 40, 10.0)
+    counts = stationary_counts(np.random.default_rng(3), 5, 40, 10.0)
     assert [0.0] * 5 == counted_sharpes(counts, np.full(40, level)).tolist()
 
 
