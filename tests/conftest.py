@@ -27,7 +27,7 @@ def shared() -> Path:
 
 
 def pytest_configure() -> None:
-    """A shell starts what runs in its background deaf to Ctrl-C, and so are all children: tests that send it need it."""
+    """A shell starts what runs in its background deaf to Ctrl-C, children included; some tests send one."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
