@@ -100,33 +100,33 @@ def test_a_cli_races_to_its_budget_over_a_pause(driven: Driven, ready: Checkout,
     require_cli(driven.kind)
     commands = [EDIT, SLOW, *[EDIT] * 6]
     with model_server(shared, tmp_path / "models", commands, model=driven.model) as server:
-        roster, state = tmp_path / "competitors.toml", tmp_path / "state"
+        roster, state, race = tmp_path / "competitors.toml", tmp_path / "state", f"cli-{driven.kind}"
         roster.write_text(driven.entry(server.url))
         common = ["--state-dir", str(state)]
         start = [
-            "arena.py", "start", "--competitors", "all", "--roster", str(roster), "--race", "cli",
+            "arena.py", "start", "--competitors", "all", "--roster", str(roster), "--race", race,
             "--max-experiments", str(BUDGET), "--allow-source", ready.source, *common,
         ]  # fmt: skip
         assert "found" not in ready.run("arena.py", "doctor", "--roster", str(roster), *common)
         arena = ready.start(*start)
-        worktree = state / "races" / "cli" / "worktrees" / f"{driven.kind}-test"
+        worktree = state / "races" / race / "worktrees" / f"{driven.kind}-test"
         wait_until((worktree / "scratch" / "slept").exists)
-        ready.run("arena.py", "stop", "--race", "cli", *common)
+        ready.run("arena.py", "stop", "--race", race, *common)
         assert 0 == arena.wait()
         paused = ready.answer("arena.py", "status", *common)["competitors"][0]
         assert (1, "racing") == (paused["attempts"], paused["state"])
-        assert [] == left_over(state)
+        assert [] == left_over(state, race)
 
         ready.run(*start)
         status = ready.answer("arena.py", "status", *common)["competitors"][0]
         assert (BUDGET, "done", 0) == (status["attempts"], status["state"], status["faults"])
-        assert [] == left_over(state)
-        check_the_record(state, driven, server, status)
+        assert [] == left_over(state, race)
+        check_the_record(state / "races" / race, driven, server, status)
 
 
-def check_the_record(state: Path, driven: Driven, server: ModelServer, status: dict[str, Any]) -> None:
+def check_the_record(folder: Path, driven: Driven, server: ModelServer, status: dict[str, Any]) -> None:
     """The second session goes on with the first one's conversation; effort and usage are those on the wire."""
-    lines = (state / "races" / "cli" / "ledger.jsonl").read_text().splitlines()
+    lines = (folder / "ledger.jsonl").read_text().splitlines()
     bodies = [(entry["kind"], entry["body"]) for entry in map(json.loads, lines)]
     ends = [body for kind, body in bodies if kind == "session_ended"]
     starts = [body for kind, body in bodies if kind == "session_started"]
@@ -148,12 +148,12 @@ def is_cut_off(one: Asked, asked: list[Asked]) -> bool:
     return bool(later) and min(later) - one.at > 3.0
 
 
-def left_over(state: Path) -> list[list[str]]:
+def left_over(state: Path, race: str) -> list[list[str]]:
     """Processes that carry a run mark of this race, or work or are named in its folder, whatever mark they carry."""
     found = []
     for one in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            marked = one.environ().get(process.RUN_MARK, "").startswith("cli/")
+            marked = one.environ().get(process.RUN_MARK, "").startswith(f"{race}/")
             if marked or str(state) in " ".join(one.cmdline()) or Path(one.cwd()).is_relative_to(state):
                 found.append(one.cmdline())
     return found
