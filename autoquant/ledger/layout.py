@@ -85,6 +85,10 @@ class RaceLayout:
         """The oracle's whole answer for an attempt (private: holds daily returns)."""
         return self.root / "evaluations" / competitor / f"{attempt:04d}.json"
 
+    def detail(self, competitor: str, attempt: int) -> Path:
+        """What the arena keeps beside an evaluation: both masks, the deep check, stress."""
+        return self.root / "evaluations" / competitor / f"{attempt:04d}.detail.json"
+
     def score(self, competitor: str, attempt: int) -> Path:
         """score.json of an attempt, as the agent saw it."""
         return self.root / "scores" / competitor / f"{attempt:04d}.json"

@@ -219,7 +219,7 @@ class DecisionSummary:
 
 @dataclass(frozen=True)
 class AttemptClosed:
-    """The verdict. `evaluation` and `score_file` are digests of the files written before this line."""
+    """The verdict. `evaluation`, `score_file` and `detail` are digests of the files written before this line."""
 
     competitor: str
     attempt: int
@@ -229,6 +229,8 @@ class AttemptClosed:
     evaluation: str | None
     score_file: str | None
     decision: DecisionSummary = field(default_factory=DecisionSummary)
+    detail: str | None = None
+    """The arena's own file: both masks, the deep check, stress. None in records of older versions."""
 
 
 @dataclass(frozen=True)

@@ -286,6 +286,7 @@ class Replayer:
             double_cost=body.double_cost,
             evaluation=body.evaluation,
             score_file=body.score_file,
+            detail=body.detail,
             decision=body.decision,
         )
         return self._change(racer, after)

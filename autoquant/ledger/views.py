@@ -49,6 +49,7 @@ class AttemptView:
     evaluation: str | None = None
     score_file: str | None = None
     decision: DecisionSummary | None = None
+    detail: str | None = None
     commit: str | None = None
 
     @property

@@ -2,11 +2,13 @@
 
     render_report(state_dir, None, Path("docs/index.html"), home=HOME)
 
-collect and journal read, findings words what the numbers say, charts draw, page and templates put it together.
+collect and journal read; findings and trust word what the numbers say; charts, sealed and glyphs draw; panels gather
+what each part of the page needs; page and render put it together.
 """
 
 from __future__ import annotations
 
-from autoquant.report.page import render_report, report_facts
+from autoquant.report.facts import report_facts
+from autoquant.report.page import render_report
 
 __all__ = ["render_report", "report_facts"]

@@ -6,28 +6,28 @@ is missing or does not carry that digest contributes nothing and is listed.
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from autoquant import codec, files
-from autoquant.errors import ConfigError, UserError
+from autoquant.errors import UserError
 from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import read_records
 from autoquant.ledger.races import race_names
 from autoquant.ledger.replay import replay
-from autoquant.ledger.views import AttemptView, CompetitorView, RaceView
-from autoquant.oracle.records import Evaluation, GateResult
+from autoquant.ledger.views import CompetitorView, RaceView
+from autoquant.oracle.records import Evaluation
 from autoquant.protocol import PROTOCOL
 from autoquant.report import sources
+from autoquant.report.judged import attempt_of
 from autoquant.report.model import Attempt, Entrant, Event, Lockbox, LockboxStage, Provenance, Race, Step, Verdict
+from autoquant.report.returns import Returns
+from autoquant.report.shelf import Shelf
 from autoquant.report.spending import attempt_amounts, setup_of, work_of
-from autoquant.report.text import clean, fixed, percent
+from autoquant.report.text import clean
 
 CONTROL = "control"
 """Harness kind of the embedded searchers."""
-_MAXIMUM_FILE = 1 << 24
 
 
 def newest_race(state_dir: Path) -> str | None:
@@ -36,8 +36,18 @@ def newest_race(state_dir: Path) -> str | None:
     return names[-1] if names else None
 
 
-def collect(state_dir: Path, race: str) -> Race:
-    """The model of one race.
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """A race for the page, and what statistics and diffs are made from."""
+
+    race: Race
+    returns: Returns
+    layout: RaceLayout
+    """Where strategies' texts lie, by digest."""
+
+
+def collect(state_dir: Path, race: str) -> Collected:
+    """One race from its ledger and the files that it names.
 
     Raises
     ------
@@ -51,15 +61,15 @@ def collect(state_dir: Path, race: str) -> Race:
         raise UserError(f"no race {clean(race, 60)!r} below the state folder", hint)
     records = read_records(layout.ledger)
     view = replay(records, layout.ledger.name)
-    shelf = _Shelf(layout)
-    seed = shelf.evaluation(layout.evaluation("seed", 0), view.seed.evaluation_digest, "seed") if view.seed else None
+    shelf = Shelf(layout)
+    seed = shelf.seed(view.seed.evaluation_digest) if view.seed else None
     verdicts = _verdicts(view, shelf)
     entrants = tuple(
         _entrant(competitor, index, view, seed, verdicts, shelf)
         for index, competitor in enumerate(view.competitors.values())
     )
     created = view.created
-    return Race(
+    model = Race(
         name=clean(created.race, 80),
         demo=created.kind == "demo",
         source=sources.describe(created.data.source),
@@ -77,35 +87,7 @@ def collect(state_dir: Path, race: str) -> Race:
         untrusted=tuple(shelf.untrusted),
         provenance=_provenance(view),
     )
-
-
-@dataclass
-class _Shelf:
-    """Evaluation files of a race, each checked against the ledger's digest before it is believed."""
-
-    layout: RaceLayout
-    untrusted: list[str] = field(default_factory=list)
-
-    def evaluation(self, path: Path, digest: str | None, name: str, *, returns: bool = False) -> Evaluation | None:
-        """The evaluation, without its daily returns unless asked; None when missing, altered or not recorded."""
-        if digest is None:
-            return None
-        try:
-            data = files.read_regular(self.layout.root, str(path.relative_to(self.layout.root)), _MAXIMUM_FILE)
-        except (OSError, files.NotRegularFile):
-            self.untrusted.append(f"{name}: evaluation file not there")
-            return None
-        if files.sha256_bytes(data) != digest:
-            self.untrusted.append(f"{name}: evaluation file differs from the ledger's digest")
-            return None
-        plain = json.loads(data)
-        if not returns:
-            plain.pop("daily_returns", None)
-        try:
-            return codec.decode(Evaluation, plain, path.name)
-        except ConfigError as error:
-            self.untrusted.append(f"{name}: {clean(error.message, 160)}")
-            return None
+    return Collected(model, shelf.returns(list(view.competitors)), layout)
 
 
 def _entrant(
@@ -114,16 +96,17 @@ def _entrant(
     race: RaceView,
     seed: Evaluation | None,
     verdicts: tuple[Verdict, ...],
-    shelf: _Shelf,
+    shelf: Shelf,
 ) -> Entrant:
     evaluations: dict[int, Evaluation | None] = {0: seed}
     attempts: list[Attempt] = []
     amounts = attempt_amounts(view)
     for attempt in view.attempts:
-        path = shelf.layout.evaluation(view.name, attempt.attempt)
-        evaluations[attempt.attempt] = shelf.evaluation(path, attempt.evaluation, f"{view.name} #{attempt.attempt}")
+        number = attempt.attempt
+        evaluations[number] = shelf.attempt(view.name, number, attempt.evaluation)
+        stress = shelf.stress(view.name, number, attempt.detail) if attempt.accepted else None
         base = evaluations.get(attempt.parent)
-        attempts.append(_attempt(attempt, evaluations[attempt.attempt], base, amounts.get(attempt.attempt)))
+        attempts.append(attempt_of(attempt, evaluations[number], base, stress, amounts.get(number)))
     start = (Step(0, race.seed.score),) if race.seed else ()
     closed = [a for a in attempts if a.score is not None]
     champion = attempts[view.champion - 1] if view.champion else None
@@ -154,90 +137,12 @@ def _entrant(
     )
 
 
-def _attempt(
-    view: AttemptView,
-    evaluation: Evaluation | None,
-    parent: Evaluation | None,
-    amounts: tuple[int, float | None] | None,
-) -> Attempt:
-    decision = view.decision or r.DecisionSummary()
-    sharpes = evaluation.fold_sharpes if evaluation else ()
-    base = parent.fold_sharpes if parent else ()
-    words, passed = _gates(view, evaluation, decision)
-    return Attempt(
-        number=view.attempt,
-        utc=view.closed_utc or view.opened_utc,
-        status=view.status,
-        score=view.score,
-        double_cost=view.double_cost,
-        delta=decision.delta,
-        folds_better=decision.folds_better,
-        fold_deltas=tuple(a - b for a, b in zip(sharpes, base, strict=True)) if len(sharpes) == len(base) else (),
-        fold_sharpes=sharpes,
-        gates=words,
-        gates_passed=passed,
-        drawdown=decision.drawdown,
-        turnover=decision.turnover,
-        trades=decision.trades,
-        beyond_error=decision.beyond_error,
-        mask_dependent=decision.mask_dependent,
-        slots=tuple(clean(slot, 20) for slot in decision.slots),
-        description=clean(view.description),
-        parent=view.parent,
-        lineage=clean(view.lineage, 20) if view.lineage else None,
-        strategy=view.strategy,
-        commit=clean(view.commit, 40) if view.commit else None,
-        missing="" if view.score is not None else _missing(view, evaluation),
-        tokens=amounts[0] if amounts else None,
-        cost=amounts[1] if amounts else None,
-    )
-
-
-def _missing(view: AttemptView, evaluation: Evaluation | None) -> str:
-    if view.is_open:
-        return "still being evaluated"
-    if evaluation is not None and evaluation.fault is not None:
-        line = f" in line {evaluation.fault.line}" if evaluation.fault.line is not None else ""
-        return f"{clean(evaluation.fault.kind, 60)}{line}"
-    gate = view.decision.gate if view.decision else None
-    return f"{clean(gate, 40)} gate failed: no score" if gate else f"no score: {view.status}"
-
-
-def _gates(view: AttemptView, evaluation: Evaluation | None, decision: r.DecisionSummary) -> tuple[str, bool | None]:
-    failed = [gate for gate in evaluation.gates if not gate.passed] if evaluation else []
-    if failed:
-        return ", ".join(_gate_words(gate) for gate in failed), False
-    if decision.gate:
-        return clean(decision.gate, 40), False
-    if view.score is not None and view.status not in ("gate", "invalid", "violation"):
-        return "all pass", True
-    return "", None
-
-
-def _gate_words(gate: GateResult) -> str:
-    """`turnover 51.2 of 40`: the worst value met and its limit, in the gate's own unit."""
-    name = clean(gate.name, 40)
-    if gate.value is None or gate.limit is None:
-        return name
-    write = percent if gate.name == "drawdown" else _plain
-    fold = f" in fold {gate.fold}" if gate.fold is not None else ""
-    return f"{name} {write(gate.value)} of {write(gate.limit)}{fold}"
-
-
-def _plain(value: float) -> str:
-    return f"{value:,.0f}" if value == int(value) else fixed(value, 2)
-
-
-def _verdicts(view: RaceView, shelf: _Shelf) -> tuple[Verdict, ...]:
+def _verdicts(view: RaceView, shelf: Shelf) -> tuple[Verdict, ...]:
     scores = view.lockbox.scores or {}
     verdicts: list[Verdict] = []
     for entry in view.lockbox.entries or ():
         scored = scores.get(entry.name)
-        path = shelf.layout.lockbox_evaluation(entry.name)
-        evaluation = (
-            shelf.evaluation(path, scored.evaluation, f"lockbox {entry.name}", returns=True) if scored else None
-        )
-        returns = evaluation.daily_returns[0] if evaluation and evaluation.daily_returns else ()
+        evaluation, returns = shelf.sealed(entry.name, scored.evaluation) if scored else (None, ())
         verdicts.append(
             Verdict(
                 name=clean(entry.name, 80),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -13,6 +14,19 @@ WIDE = 1060.0
 NARROW = 328.0
 LABEL_GAP = 17.0
 """Smallest distance of two labels at line ends."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart at two widths; the style sheet shows the one that fits."""
+
+    wide: Markup
+    narrow: Markup
+
+    @classmethod
+    def of(cls, draw: Callable[[float], Markup]) -> Drawing:
+        """Draw at both widths."""
+        return cls(draw(WIDE), draw(NARROW))
 
 
 def is_narrow(width: float) -> bool:

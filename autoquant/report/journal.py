@@ -104,9 +104,13 @@ def _attempt(row: Mapping[str, str]) -> Attempt | None:
     return Attempt(
         number=number,
         utc=clean(row.get("utc", ""), 30),
+        opened_utc=clean(row.get("utc", ""), 30),
         status=status,
         score=score,
         double_cost=None,
+        delayed=None,
+        stress=None,
+        gate_results=(),
         delta=_number(row.get("delta", "")),
         folds_better=_whole(row.get("folds_better", "")),
         fold_deltas=(),

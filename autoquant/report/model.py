@@ -38,14 +38,58 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Gate:
+    """One gate of an attempt: the worst value met, its limit, the room left (negative when failed)."""
+
+    name: str
+    passed: bool
+    value: float | None
+    limit: float | None
+    headroom: float | None
+    fold: int | None
+    """1-based fold of the worst value; None for the whole path."""
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """The score with all folds moved by some days; None where the strategy gave no usable answer there."""
+
+    days: int
+    score: float | None
+
+
+@dataclass(frozen=True)
+class Stress:
+    """Shown beside an accepted score, never scored."""
+
+    shifted: tuple[Shifted, ...]
+    drawdown_at_volatility: float | None
+    """Largest fall over daily closes, scaled to 20 % yearly volatility."""
+    sharpe: float
+    """Of the full path, per year."""
+    sharpe_low: float | None
+    """95 % interval."""
+    sharpe_high: float | None
+
+
+@dataclass(frozen=True)
 class Attempt:
     """One counted attempt. `status` is None while it is open."""
 
     number: int
     utc: str
+    """Of the verdict; while there is none, of the charge."""
+    opened_utc: str
     status: str | None
     score: float | None
     double_cost: float | None
+    """Score at 2× costs."""
+    delayed: float | None
+    """Score with one bar more delay."""
+    stress: Stress | None
+    """None for what was not accepted."""
+    gate_results: tuple[Gate, ...]
+    """In the order of judging; empty when no gate was reached or the evaluation cannot be trusted."""
     delta: float | None
     """Score against the working parent."""
     folds_better: int | None

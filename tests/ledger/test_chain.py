@@ -81,8 +81,13 @@ def test_a_ledger_from_before_usage_goes_on_with_todays_records_byte_for_byte(pa
     assert (1_000, 60.0) == (view.usage.input, view.infrastructure_seconds)
 
 
-def test_a_ledger_with_todays_records_stays_readable_and_writable(path: Path) -> None:
+def test_a_ledger_from_before_details_stays_readable(path: Path) -> None:
     golden = GOLDEN / "ledger-1-usage.jsonl"
+    assert whole_race() == [record.body for record in read_records(golden)]
+
+
+def test_a_ledger_with_todays_records_stays_readable_and_writable(path: Path) -> None:
+    golden = GOLDEN / "ledger-1-details.jsonl"
     assert whole_race() == [record.body for record in read_records(golden)]
     write(path, whole_race())
     assert golden.read_bytes() == path.read_bytes()

@@ -18,12 +18,15 @@ class Element:
 
 @dataclass
 class Reading(HTMLParser):
-    """Elements, text outside style, and whether every tag was closed in order."""
+    """Elements, text outside style and script, and whether every tag was closed in order."""
 
     elements: list[Element] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     style: str = ""
+    script: str = ""
+    data: str = ""
+    """Of the JSON block that the script reads."""
 
     def __post_init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -49,6 +52,11 @@ class Reading(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._open and self._open[-1] == "style":
             self.style += data
+        elif self._open and self._open[-1] == "script":
+            if self.elements[-1].attributes.get("type") == "application/json":
+                self.data += data
+            else:
+                self.script += data
         else:
             self.words.append(data)
 

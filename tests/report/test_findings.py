@@ -4,7 +4,7 @@ from pathlib import Path
 
 from race_cases import SEED_FOLDS, RaceCase, score_of, shifted
 
-from autoquant.report import findings
+from autoquant.report import findings, trust
 from autoquant.report.collect import collect
 from autoquant.report.model import Tone
 
@@ -20,7 +20,7 @@ def race_with(state: Path, gains: dict[str, float], floor: float = 0.3) -> RaceC
 
 
 def ranks(state: Path) -> dict[str, int | None]:
-    return {s.entrant.name: s.rank for s in findings.standings(collect(state, "autumn"))}
+    return {s.entrant.name: s.rank for s in findings.standings(collect(state, "autumn").race)}
 
 
 def test_who_is_within_the_noise_floor_of_the_first_shares_its_rank(tmp_path: Path):
@@ -40,14 +40,14 @@ def test_without_a_seed_score_nobody_has_a_rank(tmp_path: Path):
 
 def test_a_lead_inside_the_noise_floor_separates_nobody(tmp_path: Path):
     race_with(tmp_path, {"a": 1.0, "b": 0.9})
-    words = findings.verdict(collect(tmp_path, "autumn"))[0]
+    words = findings.verdict(collect(tmp_path, "autumn").race)[0]
     assert f"a holds {score_of(SEED_FOLDS) + 1:.3f}" in words
     assert "does not separate from b: the gap is inside the noise floor of 0.300" in words
 
 
 def test_a_lead_beyond_the_noise_floor_is_stated_with_both_numbers(tmp_path: Path):
     race_with(tmp_path, {"a": 1.0, "b": 0.5})
-    assert findings.verdict(collect(tmp_path, "autumn"))[0].endswith(
+    assert findings.verdict(collect(tmp_path, "autumn").race)[0].endswith(
         ", 0.500 ahead of b: more than the noise floor of 0.300."
     )
 
@@ -57,12 +57,12 @@ def test_a_leading_control_is_called_one(tmp_path: Path):
     case.join("hillclimb", "control")
     case.join("b")
     case.attempt("hillclimb", "keep", shifted(SEED_FOLDS, 1.0))
-    assert "hillclimb, a control without skill, holds" in findings.verdict(collect(tmp_path, "autumn"))[0]
+    assert "hillclimb, a control without skill, holds" in findings.verdict(collect(tmp_path, "autumn").race)[0]
 
 
 def test_what_stands_against_publishing_is_listed(tmp_path: Path):
     RaceCase(tmp_path, source="synthetic", kind="demo", samples=40).join("a")
-    verdict = findings.publishable(collect(tmp_path, "autumn"))
+    verdict = trust.publishable(collect(tmp_path, "autumn").race)
     assert not verdict.yes
     assert (
         "synthetic market",
@@ -77,7 +77,7 @@ def test_the_strip_is_plain_unless_something_is_wrong(tmp_path: Path):
     case = RaceCase(tmp_path)
     case.join("a")
     case.end("a")
-    assert {Tone.PLAIN} == {fact.tone for fact in findings.strip(collect(tmp_path, "autumn"))}
+    assert {Tone.PLAIN} == {fact.tone for fact in trust.strip(collect(tmp_path, "autumn").race)}
 
 
 def test_the_working_line_rises_with_search_and_keep_the_official_with_keep_alone(tmp_path: Path):
@@ -85,7 +85,7 @@ def test_the_working_line_rises_with_search_and_keep_the_official_with_keep_alon
     case.join("a")
     for status, gain in (("search", 0.2), ("archive", 0.1), ("keep", 0.6), ("discard", 0.9)):
         case.attempt("a", status, shifted(SEED_FOLDS, gain))
-    entrant = collect(tmp_path, "autumn").entrants[0]
+    entrant = collect(tmp_path, "autumn").race.entrants[0]
     assert [0, 1, 3] == [step.attempt for step in entrant.working]
     assert [0, 3] == [step.attempt for step in entrant.official]
     assert (1, 2) == (entrant.keeps, entrant.accepted)
@@ -96,6 +96,6 @@ def test_fold_bars_compare_with_the_working_parent_of_that_moment(tmp_path: Path
     case.join("a")
     case.attempt("a", "search", shifted(SEED_FOLDS, 0.25))
     case.attempt("a", "discard", shifted(SEED_FOLDS, 0.5))
-    first, second = collect(tmp_path, "autumn").entrants[0].attempts
+    first, second = collect(tmp_path, "autumn").race.entrants[0].attempts
     assert (0.25,) * 6 == tuple(round(v, 12) for v in first.fold_deltas)
     assert (0.25,) * 6 == tuple(round(v, 12) for v in second.fold_deltas)

@@ -45,7 +45,7 @@ def case(tmp_path: Path) -> RaceCase:
 
 
 def entrant(case: RaceCase, name: str) -> Entrant:
-    return next(e for e in collect(case.state, "autumn").entrants if e.name == name)
+    return next(e for e in collect(case.state, "autumn").race.entrants if e.name == name)
 
 
 def drawn(case: RaceCase) -> Reading:

@@ -107,11 +107,10 @@ def store_verdict(
     score = agent_score(shown, verdict.feedback, decision, attempt.attempt, decision.status, commit=commit)
     score_bytes = (codec.dumps(score, indent=1) + "\n").encode()
     evaluation_bytes = None if evaluation is None else codec.dumps(evaluation).encode()
+    detail_bytes = codec.dumps(StoredDetail(verdict.judgement, verdict.confirmation)).encode()
     if evaluation_bytes is not None:
-        target = layout.evaluation(attempt.competitor, attempt.attempt)
-        detail = StoredDetail(verdict.judgement, verdict.confirmation)
-        files.atomic_write(target.with_suffix(".detail.json"), codec.dumps(detail))
-        files.atomic_write(target, evaluation_bytes)
+        files.atomic_write(layout.detail(attempt.competitor, attempt.attempt), detail_bytes)
+        files.atomic_write(layout.evaluation(attempt.competitor, attempt.attempt), evaluation_bytes)
     files.atomic_write(layout.score(attempt.competitor, attempt.attempt), score_bytes)
     timings = None if verdict.judgement is None else _timings(verdict.judgement, verdict.confirmation)
     return AttemptClosed(
@@ -123,6 +122,7 @@ def store_verdict(
         evaluation=None if evaluation_bytes is None else files.sha256_bytes(evaluation_bytes),
         score_file=files.sha256_bytes(score_bytes),
         decision=DecisionSummary(**summary(decision, verdict.trial, timings)),
+        detail=None if evaluation_bytes is None else files.sha256_bytes(detail_bytes),
     )
 
 

@@ -1,0 +1,1 @@
+"""The page, panel by panel: what each needs beside the race itself, by the names its template uses."""

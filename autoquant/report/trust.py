@@ -1,0 +1,149 @@
+"""Whether a race can be believed: the trust strip, whether it may be published, what to know before comparing. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from autoquant.protocol import PROTOCOL
+from autoquant.report import sources
+from autoquant.report.model import Fact, LockboxStage, Race, Tone
+from autoquant.report.text import count, listing, moment
+
+
+@dataclass(frozen=True)
+class Publishable:
+    """Whether the leaderboard may be published, and what stands against it."""
+
+    yes: bool
+    reasons: tuple[str, ...]
+
+
+def publishable(race: Race) -> Publishable:
+    """The rule of the contest: a real download, a full calibration, a completed race, an untouched record."""
+    reasons: list[str] = []
+    if race.source.synthetic:
+        reasons.append("synthetic market")
+    elif race.source.name != sources.ARCHIVE:
+        reasons.append("prices not from the Binance archive")
+    if race.demo:
+        reasons.append("a demonstration, not a race")
+    if race.noise_floor_samples < PROTOCOL.calibration.samples:
+        reasons.append(f"calibrated with {race.noise_floor_samples:,} of {PROTOCOL.calibration.samples:,} samples")
+    if not race.finished:
+        reasons.append("race not finished")
+    if race.lockbox.stage is not LockboxStage.OPEN:
+        reasons.append("sealed year not judged")
+    if race.lockbox.changed_archives_accepted:
+        reasons.append("sealed archives changed since they were pinned")
+    if race.untrusted:
+        reasons.append(f"{count(len(race.untrusted), 'evaluation file')} not as recorded")
+    return Publishable(not reasons, tuple(reasons))
+
+
+def notes(race: Race) -> tuple[str, ...]:
+    """What a reader of the standings has to know before comparing."""
+    result: list[str] = []
+    budgets = sorted({entrant.budget for entrant in race.entrants})
+    if len(budgets) > 1:
+        result.append(
+            f"Budgets differ ({listing([str(b) for b in budgets])} attempts): this is not a same-budget ranking."
+        )
+    late = [entrant.name for entrant in race.entrants if entrant.extension]
+    if late:
+        result.append(f"{listing(late)} joined after the sealed year was opened: VALID only, never a sealed verdict.")
+    return tuple(result)
+
+
+def strip(race: Race) -> tuple[Fact, ...]:
+    """The trust strip, in the order a doubter asks."""
+    return (
+        _source_fact(race),
+        _isolation_fact(race),
+        _protected_fact(race),
+        _lockbox_fact(race),
+        _violations_fact(race),
+        *_incident_facts(race),
+        _faults_fact(race),
+        *_untrusted_facts(race),
+        _progress_fact(race),
+    )
+
+
+def _source_fact(race: Race) -> Fact:
+    if race.source.banner:
+        return Fact(race.source.words, Tone.BAD, race.source.banner)
+    return Fact(race.source.words, Tone.PLAIN, "every file was checked against the checksum its archive publishes")
+
+
+def _isolation_fact(race: Race) -> Fact:
+    if race.isolation == "sealed":
+        return Fact("sealed", Tone.PLAIN, "competitors could neither read nor write outside their worktree")
+    why = "hashes and audits show a change; a hostile process with the owner's rights is not stopped"
+    return Fact(race.isolation or "isolation not recorded", Tone.PLAIN, why)
+
+
+def _protected_fact(race: Race) -> Fact:
+    files = race.provenance.protected_files
+    return Fact(
+        f"{count(files, 'protected file')} pinned",
+        Tone.PLAIN if files else Tone.WARN,
+        "digests stand in the ledger's first record",
+    )
+
+
+def _lockbox_fact(race: Race) -> Fact:
+    box = race.lockbox
+    if box.stage is LockboxStage.SEALED:
+        return Fact("lockbox sealed", Tone.PLAIN, "no byte of the sealed year has been fetched")
+    when = moment(box.opened or "")[:10]
+    if box.changed_archives_accepted:
+        return Fact(
+            f"lockbox opened {when}, changed archives accepted", Tone.BAD, "archives differ from the pinned checksums"
+        )
+    if box.stage is LockboxStage.OPENING:
+        return Fact(
+            f"lockbox reserved {when}, not finished", Tone.WARN, "the set is fixed; the one evaluation has not ended"
+        )
+    return Fact(f"lockbox opened once, {when}", Tone.PLAIN, f"{len(box.verdicts)} strategies judged")
+
+
+def _violations_fact(race: Race) -> Fact:
+    number = race.events_of("violation")
+    return Fact(
+        count(number, "violation"),
+        Tone.BAD if number else Tone.PLAIN,
+        "changes of protected files, restored and recorded",
+    )
+
+
+def _incident_facts(race: Race) -> tuple[Fact, ...]:
+    number = race.events_of("incident")
+    return (
+        (Fact(count(number, "incident"), Tone.WARN, "something that no competitor can be charged with"),)
+        if number
+        else ()
+    )
+
+
+def _faults_fact(race: Race) -> Fact:
+    number = race.events_of("fault")
+    return Fact(
+        count(number, "fault"),
+        Tone.WARN if number else Tone.PLAIN,
+        "of machine, network or harness: never scored, never counted",
+    )
+
+
+def _untrusted_facts(race: Race) -> tuple[Fact, ...]:
+    number = len(race.untrusted)
+    words = f"{count(number, 'evaluation file')} not as recorded"
+    return (Fact(words, Tone.BAD, "listed under provenance; their folds and gates are not shown"),) if number else ()
+
+
+def _progress_fact(race: Race) -> Fact:
+    total = sum(entrant.budget for entrant in race.entrants)
+    if race.finished:
+        return Fact(
+            f"finished, {race.attempts:,} attempts", Tone.PLAIN, f"last record {moment(race.provenance.last_utc)} UTC"
+        )
+    return Fact(f"unfinished, {race.attempts:,} of {total:,} attempts", Tone.WARN, "some competitor may still go on")
