@@ -112,7 +112,8 @@ def test_the_policy_allows_style_sheet_and_script_by_their_hashes_and_nothing_el
         style = base64.b64encode(hashlib.sha256(reading.style.encode()).digest()).decode()
         script = base64.b64encode(hashlib.sha256(reading.script.encode()).digest()).decode()
         allowed = f" script-src 'sha256-{script}';" if reading.script else ""
-        expected = f"default-src 'none'; style-src 'sha256-{style}';{allowed} img-src data:; base-uri 'none'; form-action 'none'"
+        sources = f"style-src 'sha256-{style}';{allowed} img-src data:"
+        expected = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
         assert expected == policy.attributes["content"]
 
 
