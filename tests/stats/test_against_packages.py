@@ -23,7 +23,7 @@ def package(name: str) -> ModuleType:
         try:
             return importlib.import_module(name)
         except ImportError:
-            pytest.skip(f"needs {name.split('.')[0]}, a cross-check that is not installed")
+            pytest.skip(f"the cross-check {name.split('.')[0]} is not installed: uv sync --group proof")
 
 
 def skewed(seed: int):
