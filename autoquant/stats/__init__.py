@@ -7,6 +7,7 @@ difference     Ledoit-Wolf test of two Sharpe ratios      compare     all pairs,
 standings      score intervals, probability of best       separation  months or replicates that would tell two apart
 placebo        p-values from placebo races, no-skill band bootstrap   stationary and circular draws, block length
 conventions    the words to print beside each figure      arrays      checked series and panels
+proportion     Wilson interval of a share
 
 Two figures stay honest when each attempt edits the champion: a fresh holdout and a placebo race. DSR, SPA and PBO treat
 the attempts as a fixed set and are optimistic.
