@@ -134,6 +134,7 @@ def _entrant(
         verdict=next((v for v in verdicts if v.competitor == view.name), None),
         work=work_of(view),
         setup=setup_of(view),
+        archive=tuple(view.archive.items()),
     )
 
 

@@ -205,6 +205,8 @@ class Entrant:
     work: Work | None
     """None outside a race."""
     setup: Setup | None
+    archive: tuple[tuple[str, int | None], ...] = ()
+    """Attempt in each lineage slot now, 0 for the seed, None for an empty slot; nothing outside a race."""
 
     @property
     def closed(self) -> int:
