@@ -1,4 +1,4 @@
-"""Scores and verdicts over attempts: the race, one competitor's own ladder, the roll of every attempt."""
+"""Scores over attempts: the race, and one competitor's own ladder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from markupsafe import Markup
 from autoquant.report import figures as fig
 from autoquant.report.figures import Point, Scale, tag
 from autoquant.report.frames import LABEL_GAP, axis, fit, is_narrow, lead, stamp
-from autoquant.report.glyphs import STROKES
 from autoquant.report.model import Attempt, Course, Entrant, Step
 from autoquant.report.text import clean, count, fixed, shorten
 
@@ -80,33 +79,6 @@ def ladder_chart(entrant: Entrant, course: Course) -> Markup:
         stamp(course.stamp, frame.x),
     ]
     return fig.canvas(LADDER, height, f"Score over attempts of {clean(entrant.name)}", *layers, class_="ladder")
-
-
-def roll_chart(entrants: Sequence[Entrant], width: float) -> Markup:
-    """Every attempt as one stroke: accepted ones rise from the line, failed ones hang from it, discards are dots."""
-    narrow = is_narrow(width)
-    row = 58.0 if narrow else 40.0
-    left = 2.0 if narrow else 210.0
-    x = Scale(1, max(2.0, _last_attempt(entrants)), left + 4, width - 8)
-    rows: list[Markup] = []
-    for place, entrant in enumerate(entrants):
-        base = place * row + (40.0 if narrow else 24.0)
-        name = shorten(clean(entrant.name), 26)
-        parts = [
-            fig.marker(entrant.index, 8.0, base - (24.0 if narrow else 0.0), "mark"),
-            fig.text(20.0, base - (20.0 if narrow else -4.0), name, "label strong"),
-            tag("path", d=f"M{fig.coordinate(left)} {fig.coordinate(base)}H{fig.coordinate(width - 4)}", class_="hair"),
-            *_strokes(entrant.attempts, x, base),
-        ]
-        rows.append(tag("g", *parts, class_=f"a{entrant.index}"))
-    height = max(1, len(entrants)) * row + 30.0
-    axis = [
-        fig.text(x(value), height - 8, f"{value:g}", "axis", "middle")
-        for value in _attempt_ticks(x, 5 if narrow else 10)
-    ]
-    return fig.canvas(
-        width, height, "Status of every attempt; the tables below say the same", *rows, *axis, class_=fit(width)
-    )
 
 
 def _last_attempt(entrants: Sequence[Entrant]) -> float:
@@ -236,17 +208,3 @@ def _end_labels(entrants: Sequence[Entrant], frame: _Frame) -> Markup:
         ]
         parts.append(tag("g", *children, class_=f"a{entrant.index}"))
     return Markup("").join(parts)
-
-
-def _strokes(attempts: Sequence[Attempt], x: Scale, base: float) -> list[Markup]:
-    groups: dict[tuple[float, str], list[Point]] = {}
-    quiet: list[Point] = []
-    for attempt in attempts:
-        if attempt.status in STROKES:
-            groups.setdefault(STROKES[attempt.status], []).append((x(attempt.number), base))
-        else:
-            quiet.append((x(attempt.number), base))
-    return [
-        fig.dots(quiet, "stroke discard"),
-        *(fig.rules(points, height, class_) for (height, class_), points in sorted(groups.items())),
-    ]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from autoquant.ledger.records import STATUSES
-from autoquant.report import charts
 from autoquant.report.frames import Drawing
 from autoquant.report.model import Attempt, Entrant, Race, Standing
+from autoquant.report.roll import roll_chart
 
 ROWS = 3000
 """Attempts in the tables of one page; beyond that each competitor shows its accepted ones and its newest."""
@@ -22,7 +22,7 @@ def context(race: Race, table: Sequence[Standing]) -> dict[str, Any]:
     entrants = [standing.entrant for standing in table]
     tables, shown = _tables(entrants)
     return {
-        "roll_chart": Drawing.of(lambda width: charts.roll_chart(entrants, width)),
+        "roll_chart": Drawing.of(lambda width: roll_chart(entrants, width)),
         "statuses": statuses([a for entrant in race.entrants for a in entrant.attempts]),
         "tables": tables,
         "rows_shown": shown,

@@ -1,0 +1,92 @@
+"""The roll: every attempt of everybody as one stroke, a row per competitor, by what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from markupsafe import Markup
+
+from autoquant.ledger.records import ACCEPTED
+from autoquant.report import figures as fig
+from autoquant.report.figures import Scale, tag
+from autoquant.report.frames import fit, is_narrow
+from autoquant.report.glyphs import STROKES
+from autoquant.report.model import Attempt, Entrant
+from autoquant.report.text import clean, shorten
+
+_ROW = 40.0
+_ROW_NARROW = 58.0
+
+
+def roll_scale(entrants: Sequence[Entrant], width: float) -> Scale:
+    """Pixel of an attempt's number, the same for every row: names stand before it and counts behind it."""
+    narrow = is_narrow(width)
+    last = max((max(entrant.budget, len(entrant.attempts)) for entrant in entrants), default=0)
+    return Scale(1, float(max(2, last)), 6.0 if narrow else 214.0, width - (8.0 if narrow else 128.0))
+
+
+def roll_chart(entrants: Sequence[Entrant], width: float) -> Markup:
+    """Accepted attempts rise from the line, failed ones hang from it, discards are dots; counts stand at the end."""
+    narrow = is_narrow(width)
+    row = _ROW_NARROW if narrow else _ROW
+    x = roll_scale(entrants, width)
+    bottom = max(1, len(entrants)) * row + 20.0
+    marks = [
+        fig.text(x(value), bottom, f"{value:g}", "axis", "middle")
+        for value in fig.ticks(x.low, x.high, 5 if narrow else 10)
+        if value == int(value)
+    ]
+    return fig.canvas(
+        width,
+        bottom + 14.0,
+        "Status of every attempt; the tables below say the same",
+        *(_row(entrant, x, place * row, width) for place, entrant in enumerate(entrants)),
+        *marks,
+        fig.text(width, bottom + (14.0 if narrow else 0.0), "attempt", "axis", "end"),
+        class_=fit(width),
+    )
+
+
+def _row(entrant: Entrant, x: Scale, top: float, width: float) -> Markup:
+    narrow = is_narrow(width)
+    base = top + (40.0 if narrow else 24.0)
+    line = top + 20.0 if narrow else base + 4.0
+    return tag(
+        "g",
+        fig.marker(entrant.index, 8.0, line - 4.0, "mark"),
+        fig.text(20.0, line, shorten(clean(entrant.name), 26), "label strong"),
+        fig.path([(x.start - 4, base), (x.end + 4, base)], "hair"),
+        *_strokes(entrant.attempts, x, base),
+        fig.text(width, line, _tally(entrant), "axis", "end"),
+        class_=f"a{entrant.index}",
+    )
+
+
+def _tally(entrant: Entrant) -> str:
+    accepted = sum(attempt.status in ACCEPTED for attempt in entrant.attempts)
+    return f"{entrant.keeps} kept, {accepted} accepted"
+
+
+def _strokes(attempts: Sequence[Attempt], x: Scale, base: float) -> list[Markup]:
+    """One path per kind. Strokes of a kind that would cover each other are drawn once."""
+    kinds: dict[tuple[float, str], list[float]] = {}
+    quiet: list[float] = []
+    for attempt in attempts:
+        places = kinds.setdefault(STROKES[attempt.status], []) if attempt.status in STROKES else quiet
+        places.append(x(attempt.number))
+    return [
+        fig.dots([(place, base) for place in _apart(quiet)], "stroke discard"),
+        *(
+            fig.rules([(place, base) for place in _apart(places)], height, class_)
+            for (height, class_), places in sorted(kinds.items())
+        ),
+    ]
+
+
+def _apart(places: Iterable[float]) -> list[float]:
+    """Places at least 0.4 px from the one before."""
+    kept: list[float] = []
+    for place in places:
+        if not kept or place - kept[-1] >= 0.4:
+            kept.append(place)
+    return kept
