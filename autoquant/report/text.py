@@ -20,17 +20,28 @@ def clean(text: str, limit: int = _MAXIMUM) -> str:
     >>> clean("  two\\n lines ")
     'two lines'
     """
+    return visible(" ".join(text.split()), limit)
+
+
+def visible(line: str, limit: int) -> str:
+    """As `clean`, spaces left as they are: for lines of code.
+
+    >>> visible("    x = 1" + chr(9) + chr(0x202E), 40), visible("abcdef", 4)
+    ('    x = 1\\\\t\\\\u202e', 'abc…')
+    """
+    if line.isascii() and line.isprintable():
+        return line if len(line) <= limit else line[: limit - 1] + "…"
     result: list[str] = []
     marks = 0
-    for character in " ".join(text.split()):
+    for character in line:
         marks = marks + 1 if unicodedata.combining(character) else 0
         if marks > _COMBINING_RUN:
             continue
         result.append(character if character.isprintable() else character.encode("unicode_escape").decode())
         if len(result) > limit:
             break
-    line = "".join(result)
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    whole = "".join(result)
+    return whole if len(whole) <= limit else whole[: limit - 1] + "…"
 
 
 def fixed(value: float, digits: int = 3, *, sign: bool = False) -> str:
