@@ -14,12 +14,12 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from autoquant import files
-from autoquant.arena.placebo_cache import PlaceboCache, PlaceboRun
 from autoquant.errors import DataError, UserError
 from autoquant.executor import LocalPool
 from autoquant.harness.control_program import DRAWS_PER_EXPERIMENT
 from autoquant.harness.family import MEMORY_DAYS, Member, parse, render
 from autoquant.harness.searchers import SEARCHERS, stream
+from autoquant.ledger.placebos import PlaceboCache, PlaceboRun
 from autoquant.market import Panel, load_panel
 from autoquant.market.nullify import draw_order, draw_signs, flip, permute
 from autoquant.oracle.folds import valid_windows
@@ -178,7 +178,7 @@ def _run(batch: Batch, task: tuple[str, int]) -> None:
                 seed_score=race.final.seed.score,
                 champion=race.champion,
                 best=race.best,
-                statuses=tuple(attempt.status for attempt in race.attempts),
+                statuses=tuple(str(attempt.status) for attempt in race.attempts),
                 scores=tuple(attempt.score for attempt in race.attempts),
             )
         )

@@ -10,13 +10,14 @@ from autoquant import files
 from autoquant.arena import race
 from autoquant.arena.launch import holder_words
 from autoquant.arena.placebo import Batch, run_missing
-from autoquant.arena.placebo_cache import REFERENCES, PlaceboCache, PlaceboRun, Plan, code_digest
+from autoquant.arena.placebo_code import code_digest
 from autoquant.arena.referee.standing import stored_strategy
 from autoquant.arena.show.status import find_race, number, race_view
 from autoquant.arena.show.voice import Voice
 from autoquant.clock import Clock, SystemClock
 from autoquant.errors import DataError, LedgerError
 from autoquant.ledger.layout import RaceLayout
+from autoquant.ledger.placebos import REFERENCES, PlaceboRun, Plan, cache_of
 from autoquant.ledger.races import race_names
 from autoquant.ledger.views import CompetitorView, RaceView
 from autoquant.oracle.records import Status
@@ -121,7 +122,7 @@ def placebo(options: PlaceboOptions, voice: Voice, clock: Clock | None = None) -
         budget=budget,
     )
     batch = Batch(ground.data_dir, plan.data, seed, budget, noise_floor, cache_of(options.state, plan))
-    collected = _collect(batch, options, voice, clock)
+    collected = _collect(batch, plan, options, voice, clock)
     nulls = tuple(
         null_of(reference, searcher, [run for run in collected if (run.reference, run.searcher) == key])
         for reference in REFERENCES
@@ -133,17 +134,13 @@ def placebo(options: PlaceboOptions, voice: Voice, clock: Clock | None = None) -
     return PlaceboAnswer(plan, ground.manifest.source, options.runs, nulls, name, tests)
 
 
-def cache_of(state: Path, plan: Plan) -> PlaceboCache:
-    """Where the runs of a plan are kept: beside the races."""
-    return PlaceboCache(state / "placebo", plan.digest)
-
-
-def _collect(batch: Batch, options: PlaceboOptions, voice: Voice, clock: Clock) -> list[PlaceboRun]:
+def _collect(batch: Batch, plan: Plan, options: PlaceboOptions, voice: Voice, clock: Clock) -> list[PlaceboRun]:
     tasks = [(reference, run) for run in range(1, options.runs + 1) for reference in REFERENCES]
     with (
         files.exclusive_lock(batch.cache.folder / "placebo.lock", holder_words(clock)),
         voice.progress("placebo markets") as update,
     ):
+        batch.cache.describe(plan, batch.searchers)
         run_missing(batch, tasks, jobs=options.jobs, on_progress=update)
     found = [batch.cache.read(reference, name, run) for reference, run in tasks for name in batch.searchers]
     stored = [run for run in found if run is not None]

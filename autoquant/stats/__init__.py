@@ -6,6 +6,7 @@ overfitting    PBO by CSCV, its noise band                reality     SPA and St
 difference     Ledoit-Wolf test of two Sharpe ratios      compare     all pairs, Holm, tie groups
 standings      score intervals, probability of best       separation  months or replicates that would tell two apart
 placebo        p-values from placebo races, no-skill band bootstrap   stationary and circular draws, block length
+replicates     Welch's test of repeated races             recursion   how a competitor climbed
 conventions    the words to print beside each figure      arrays      checked series and panels
 proportion     Wilson interval of a share
 

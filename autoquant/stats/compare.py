@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from autoquant.stats.arrays import check_share, finite_panel
-from autoquant.stats.difference import SharpeDifference, sharpe_difference
+from autoquant.stats.arrays import Floats, check_share, finite_panel
+from autoquant.stats.difference import SharpeDifference, plain_difference, sharpe_difference
 from autoquant.stats.multiple import holm
 
 
@@ -29,7 +29,7 @@ class Pair:
 
 
 def compare_pairs(
-    returns: ArrayLike, rng: np.random.Generator, *, samples: int = 4999, alpha: float = 0.05
+    returns: ArrayLike, rng: np.random.Generator, *, samples: int | None = 4999, alpha: float = 0.05
 ) -> tuple[Pair, ...]:
     """Ledoit-Wolf test of every pair of columns, Holm over the pairs.
 
@@ -37,7 +37,7 @@ def compare_pairs(
     ----------
     returns : (T, n) per-period returns of the competitors' champions on the same days.
     rng : seeds the blocks; all pairs share their places, so a pair's own test is the same whoever else races.
-    samples : bootstrap samples; more than (pairs / α), or nothing can be separated.
+    samples : bootstrap samples; more than (pairs / α), or nothing can be separated. None: `plain_difference`.
     alpha : chance of any false separation; intervals cover with 1 − alpha each.
 
     Returns
@@ -64,17 +64,18 @@ def compare_pairs(
     panel = finite_panel(returns)
     seed = int(rng.integers(2**63))
     indices = list(combinations(range(panel.shape[1]), 2))
-    tests = [
-        sharpe_difference(
-            panel[:, first], panel[:, second], np.random.default_rng(seed), samples=samples, coverage=1.0 - alpha
-        )
-        for first, second in indices
-    ]
-    corrected = iter(holm([test.p_value for test in tests if test is not None]))
+
+    def test(first: Floats, second: Floats) -> SharpeDifference | None:
+        if samples is None:
+            return plain_difference(first, second, coverage=1.0 - alpha)
+        return sharpe_difference(first, second, np.random.default_rng(seed), samples=samples, coverage=1.0 - alpha)
+
+    tests = [test(panel[:, first], panel[:, second]) for first, second in indices]
+    corrected = iter(holm([found.p_value for found in tests if found is not None]))
     pairs = []
-    for (first, second), test in zip(indices, tests, strict=True):
-        p_holm = None if test is None else next(corrected)
-        pairs.append(Pair(first, second, test, p_holm, p_holm is not None and p_holm <= alpha))
+    for (first, second), found in zip(indices, tests, strict=True):
+        p_holm = None if found is None else next(corrected)
+        pairs.append(Pair(first, second, found, p_holm, p_holm is not None and p_holm <= alpha))
     return tuple(pairs)
 
 

@@ -16,7 +16,7 @@ from autoquant.arena import placebo_answer
 from autoquant.arena.launch import StartOptions, start
 from autoquant.arena.placebo import Batch, climb, null_market, run_missing, score_seed
 from autoquant.arena.placebo_answer import PlaceboOptions, placebo, show
-from autoquant.arena.placebo_cache import REFERENCES, PlaceboCache, PlaceboRun, Plan, code_digest
+from autoquant.arena.placebo_code import code_digest
 from autoquant.arena.race import read_seed
 from autoquant.arena.referee.standing import seed_trial
 from autoquant.arena.show.voice import Voice
@@ -24,6 +24,7 @@ from autoquant.errors import DataError, UserError
 from autoquant.harness.control_program import DRAWS_PER_EXPERIMENT
 from autoquant.harness.family import draw, parse, render
 from autoquant.harness.searchers import SEARCHERS, stream
+from autoquant.ledger.placebos import REFERENCES, PlaceboCache, PlaceboRun, Plan, fitting_placebos
 from autoquant.market import Panel, load_panel, make_synthetic, save_panel
 from autoquant.market.manifest import load_manifest, panel_pin
 from autoquant.market.synthetic import market_panel
@@ -267,6 +268,21 @@ def test_each_competitor_is_held_against_every_null_and_a_tie_counts_against_it(
     assert dict.fromkeys(REFERENCES, pytest.approx(0.3)) == racer.p_best
     assert 6 == len(racer.tests)
     assert answer == codec.loads(placebo_answer.PlaceboAnswer, codec.dumps(answer))
+
+
+def test_a_plan_lies_beside_its_runs_so_that_the_page_of_the_race_finds_them(world: RaceWorld):
+    world.racer("a", "submit(0.05)")
+    world.start(race="autumn", budget=1)
+    answer = placebo(options(world, runs=3), Voice())
+    created = world.view("autumn").created
+    wanted = {
+        "protocol": created.protocol, "data": created.data.valid, "seed_strategy": created.seed_strategy,
+        "noise_floor": created.noise_floor,
+    }  # fmt: skip
+    found = fitting_placebos(world.state, budget=1, **wanted)
+    assert found is not None
+    assert (answer.plan, 3 * len(REFERENCES) * len(SEARCHERS)) == (found.plan, len(found.runs))
+    assert None is fitting_placebos(world.state, budget=2, **wanted)
 
 
 def test_the_table_says_nulls_figures_and_what_they_mean(world: RaceWorld):

@@ -84,3 +84,25 @@ def test_who_is_not_separated_shares_a_rank_and_better_is_never_worse(values, da
 def test_a_pair_of_strangers_is_refused():
     with pytest.raises(ValueError, match="not among the 2"):
         tie_groups([1.0, 2.0], [(0, 2)])
+
+
+def test_without_a_bootstrap_pairs_agree_with_it_but_for_its_own_error() -> None:
+    panel = np.random.default_rng(5).normal((0.0, 0.02, 0.25), 1.0, (732, 3))
+    drawn = compare_pairs(panel, np.random.default_rng(1), samples=1999)
+    plain = compare_pairs(panel, np.random.default_rng(1), samples=None)
+    assert [pair.separated for pair in drawn] == [pair.separated for pair in plain]
+    for one, other in zip(drawn, plain, strict=True):
+        assert one.test is not None
+        assert other.test is not None
+        assert (one.test.difference, one.test.standard_error) == (other.test.difference, other.test.standard_error)
+        assert one.test.low == pytest.approx(other.test.low, abs=0.2 * (one.test.high - one.test.low))
+        assert (0, 732) == (other.test.block, other.test.observations)
+
+
+def test_without_a_bootstrap_equal_series_are_equal_and_still_ones_have_no_test() -> None:
+    panel = np.random.default_rng(5).normal(0.0, 1.0, (100, 3))
+    panel[:, 1], panel[:, 2] = 2.0 * panel[:, 0], 0.0
+    same, still, _ = compare_pairs(panel, np.random.default_rng(1), samples=None)
+    assert same.test is not None
+    assert (0.0, 1.0, False) == (same.test.difference, same.test.p_value, same.separated)
+    assert still.test is None

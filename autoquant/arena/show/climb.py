@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from autoquant.ledger.views import CompetitorView, RaceView
-from autoquant.oracle.records import Status
-from autoquant.ratchet.recursion import RecursionMetrics, Step, recursion_metrics
+from autoquant.stats.recursion import RecursionMetrics, Step, recursion_metrics
 
 
 def climb_of(view: RaceView, racer: CompetitorView) -> RecursionMetrics | None:
     """One competitor's metrics; None before the seed is scored."""
     if view.seed is None:
         return None
-    steps = [Step(a.attempt, Status(str(a.status)), a.score) for a in racer.closed]
+    steps = [Step(a.attempt, str(a.status), a.score) for a in racer.closed]
     return recursion_metrics(view.seed.score, steps)
 
 

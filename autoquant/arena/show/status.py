@@ -19,7 +19,7 @@ from autoquant.ledger.records import Record
 from autoquant.ledger.replay import replay
 from autoquant.ledger.views import AttemptView, CompetitorView, RaceView, UsageTotal
 from autoquant.protocol import SCHEMA_VERSION
-from autoquant.ratchet.recursion import RecursionMetrics
+from autoquant.stats.recursion import RecursionMetrics
 
 
 @dataclass(frozen=True)

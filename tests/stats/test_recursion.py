@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autoquant.oracle.records import Status
-from autoquant.ratchet.recursion import RecursionMetrics, Step, curves, recursion_metrics
+from autoquant.stats.recursion import RecursionMetrics, Step, curves, recursion_metrics
 
 CLIMB = [
     Step(1, Status.DISCARD, 0.3),
