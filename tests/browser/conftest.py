@@ -1,0 +1,42 @@
+"""One browser for all tests of the page, and pages of every kind of race to open in it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "report"))
+
+from browser_stand import QUIET, Stand, chromium
+from page_shelf import Shelf
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All in one worker: a second browser would cost more than it saves."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+@pytest.fixture(scope="session")
+def stand() -> Iterator[Stand]:
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        pytest.skip("playwright is not installed: uv sync --group proof")
+    program = chromium()
+    if program is None:
+        pytest.skip("no Chromium on this machine: .ci/proof installs Debian's")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=list(QUIET))
+        yield Stand(browser)
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+    return Shelf(tmp_path_factory.mktemp("pages"))
