@@ -1,210 +1,207 @@
-"""Scores over attempts: the race, and one competitor's own ladder."""
+"""Scores over attempts, time, tokens or cost: the race, and one competitor's own ladder."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from markupsafe import Markup
 
+from autoquant.ledger.records import ACCEPTED
+from autoquant.report import axes, layers
 from autoquant.report import figures as fig
-from autoquant.report.figures import Point, Scale, tag
-from autoquant.report.frames import LABEL_GAP, axis, fit, is_narrow, lead, stamp
-from autoquant.report.model import Attempt, Course, Entrant, Step
+from autoquant.report.axes import Axis
+from autoquant.report.figures import Scale, tag
+from autoquant.report.frames import LABEL_GAP, fit, is_narrow, lead, stamp
+from autoquant.report.layers import Frame, Runner
+from autoquant.report.model import Attempt, Course, Entrant
 from autoquant.report.text import clean, count, fixed, shorten
 
 LADDER = 328.0
-_FENCE = 1.5
-"""Attempts further below the seed than this many score points stand on the lower edge and are counted there."""
+DOTS = 4000
+"""Attempts drawn as dots in one chart; of more, a part."""
+_TOP = 24.0
+_BOTTOM = 54.0
 
 
 @dataclass(frozen=True)
-class _Frame:
-    """A plotting area: the two scales and the size around them."""
+class Thinning:
+    """Which attempts a chart draws as dots: those accepted, and every `stride`-th of the others."""
 
-    width: float
-    height: float
-    x: Scale
-    y: Scale
+    stride: int
+    drawn: int
+    of: int
 
-    @property
-    def narrow(self) -> bool:
-        return is_narrow(self.width)
+    @classmethod
+    def to(cls, entrants: Sequence[Entrant], limit: int = DOTS) -> Thinning:
+        """Every attempt up to `limit` of them in all, else the smallest stride that keeps to about that."""
+        closed = [a for entrant in entrants for a in entrant.attempts if a.status is not None]
+        accepted = sum(a.status in ACCEPTED for a in closed)
+        room = max(1, limit - accepted)
+        stride = 1 if len(closed) <= limit else ceil((len(closed) - accepted) / room)
+        drawn = sum(a.status in ACCEPTED or a.number % stride == 0 for a in closed)
+        return cls(stride, drawn, len(closed))
+
+    def keeps(self, attempts: Sequence[Attempt]) -> frozenset[int]:
+        """Numbers of the attempts that are drawn."""
+        return frozenset(a.number for a in attempts if a.status in ACCEPTED or a.number % self.stride == 0)
 
 
-def race_chart(course: Course, width: float) -> Markup:
-    """Scores over attempts: official solid, working dashed, every attempt a faint dot, the noise floor a band."""
-    narrow = is_narrow(width)
-    height = 300.0 if narrow else 430.0
-    frame = _Frame(
-        width,
-        height,
-        Scale(0, _last_attempt(course.entrants), 40.0 if narrow else 46.0, width - (112.0 if narrow else 236.0)),
-        Scale(*_score_domain(course), height - 54.0, 24.0),
-    )
-    below = [_below(entrant.attempts, frame.y) for entrant in course.entrants]
-    layers = [
-        _noise_band(course, frame),
-        _score_axes(frame, sum(below)),
-        *(_cloud(entrant, frame) for entrant in course.entrants),
-        *(_ladder_lines(entrant, frame) for entrant in course.entrants),
-        _seed_label(course.seed_score, frame),
-        _end_labels(course.entrants, frame),
-        stamp(course.stamp, frame.x),
+def race_chart(course: Course, width: float, along: Axis = Axis.ATTEMPT) -> Markup:
+    """Scores along an axis: official solid, working dashed, every attempt a faint dot, the noise floor a band.
+
+    Who has no place on the axis is not drawn; see `axes.present`. What moves in a replay stands in the inner `film`,
+    whose width the page's script sets; `data-` attributes carry the scales that the script needs.
+    """
+    thinning = Thinning.to(course.entrants)
+    runners = [
+        Runner.of(entrant, along, thinning.keeps(entrant.attempts)) for entrant in axes.present(course.entrants, along)
     ]
-    label = f"Score over attempts of {count(len(course.entrants), 'competitor')}; numbers in the table below"
-    return fig.canvas(width, height, label, *layers, class_=fit(width))
+    frame = _frame(course, width, along, runners)
+    under = sum(layers.below(runner, frame.y) for runner in runners)
+    moving = (
+        layers.band(runners, course.noise_floor, frame),
+        *(layers.cloud(runner, frame) for runner in runners),
+        *(layers.lines(runner, frame) for runner in runners),
+    )
+    drawn = (
+        _axes(frame, under),
+        layers.seed_line(course.seed_score, frame),
+        tag("svg", *moving, class_="film", width=frame.width, height=frame.height),
+        _words(course, runners, frame),
+        _end_labels(runners, frame),
+        stamp(course.stamp, frame.x),
+    )
+    label = f"Score over {_NAMES[along]} of {count(len(runners), 'competitor')}; numbers in the table below"
+    return fig.canvas(width, frame.height, label, *drawn, class_=fit(width), **scales(frame))
 
 
 def ladder_chart(entrant: Entrant, course: Course) -> Markup:
     """One competitor alone, all on one scale: its attempts, its two lines, and the noise floor above its champion."""
     height = 172.0
-    frame = _Frame(
+    frame = Frame(
         LADDER,
         height,
-        Scale(0, _last_attempt(course.entrants), 36.0, LADDER - 12.0),
-        Scale(*_score_domain(course), height - 24.0, 20.0),
+        Scale(0, last_attempt(course.entrants), 36.0, LADDER - 12.0),
+        Scale(*layers.score_domain(course), height - 24.0, 20.0),
+        Axis.ATTEMPT,
     )
-    keeps = [step for step in entrant.official if step.attempt > 0]
+    runner = Runner.of(entrant, Axis.ATTEMPT, Thinning.to(course.entrants).keeps(entrant.attempts))
     labels = [
         fig.text(frame.x(step.attempt), max(12.0, frame.y(step.score) - 8), f"#{step.attempt}", "label", "middle")
-        for step in keeps
+        for step in entrant.official
+        if step.attempt > 0
     ]
-    layers = [
-        _band_above(entrant.official, course.noise_floor or 0.0, frame.x.high, frame),
-        _grid(frame, 3, 4),
-        _cloud(entrant, frame),
-        _ladder_lines(entrant, frame),
+    drawn = (
+        layers.band([runner], course.noise_floor, frame),
+        layers.grid(frame, 3, 4),
+        layers.seed_line(course.seed_score, frame),
+        layers.cloud(runner, frame),
+        layers.lines(runner, frame),
         *labels,
         stamp(course.stamp, frame.x),
-    ]
-    return fig.canvas(LADDER, height, f"Score over attempts of {clean(entrant.name)}", *layers, class_="ladder")
+    )
+    more = {**scales(frame), "data_of": str(entrant.index)}
+    return fig.canvas(LADDER, height, f"Score over attempts of {clean(entrant.name)}", *drawn, class_="ladder", **more)
 
 
-def _last_attempt(entrants: Sequence[Entrant]) -> float:
+def last_attempt(entrants: Sequence[Entrant]) -> float:
+    """Where the axis of attempts ends: at the largest budget."""
     return float(max((max(entrant.budget, len(entrant.attempts)) for entrant in entrants), default=1) or 1)
 
 
-def _until(entrant: Entrant) -> float:
-    return float(max((attempt.number for attempt in entrant.attempts if attempt.status is not None), default=0))
+def scales(frame: Frame) -> dict[str, str]:
+    """What the page's script needs to find attempts in a chart: the axis, and both scales as low, high, start, end."""
+
+    def words(scale: Scale) -> str:
+        return f"{scale.low:.6g} {scale.high:.6g} {fig.coordinate(scale.start)} {fig.coordinate(scale.end)}"
+
+    return {"data_axis": frame.along.value, "data_x": words(frame.x), "data_y": words(frame.y)}
 
 
-def _score_domain(course: Course) -> tuple[float, float]:
-    entrants, seed, floor = course.entrants, course.seed_score, course.noise_floor or 0.0
-    held = [step.score for entrant in entrants for step in (*entrant.official, *entrant.working)]
-    scores = [a.score for entrant in entrants for a in entrant.attempts if a.score is not None]
-    anchor = seed if seed is not None else (min(held) if held else 0.0)
-    low = max(anchor - _FENCE, min([anchor, *held, *scores]))
-    high = max([anchor + floor, *held, *scores])
-    return fig.padded(min(low, *held, anchor), high, 0.04, 0.8)
+def labelled(entrants: Sequence[Entrant], narrow: bool) -> int:
+    """How many competitors a chart has room to name at the ends of their lines."""
+    most = 22 if narrow else 32
+    return min(most, len(entrants))
 
 
-def _below(attempts: Sequence[Attempt], y: Scale) -> int:
-    return sum(attempt.score is not None and attempt.score < y.low for attempt in attempts)
+_NAMES = {Axis.ATTEMPT: "attempts", Axis.TIME: "agent time", Axis.TOKENS: "tokens", Axis.COST: "cost"}
 
 
-def _attempt_ticks(x: Scale, wanted: int) -> tuple[float, ...]:
-    return tuple(value for value in fig.ticks(x.low, x.high, wanted) if value == int(value))
+def _frame(course: Course, width: float, along: Axis, runners: Sequence[Runner]) -> Frame:
+    """The plot grows where names would not fit beside it."""
+    narrow = is_narrow(width)
+    names = labelled([runner.entrant for runner in runners], narrow)
+    height = max(300.0 if narrow else 430.0, _TOP + _BOTTOM + LABEL_GAP * names)
+    ends = [runner.placing.end for runner in runners]
+    last = last_attempt(course.entrants) if along is Axis.ATTEMPT else max(ends, default=1.0)
+    return Frame(
+        width,
+        height,
+        Scale(0, last, 40.0 if narrow else 46.0, width - (118.0 if narrow else 236.0)),
+        Scale(*layers.score_domain(course), height - _BOTTOM, _TOP),
+        along,
+    )
 
 
-def _grid(frame: _Frame, rows: int, columns: int) -> Markup:
-    bottom = frame.y.start
-    marks = [fig.text(frame.x(v), bottom + 18, f"{v:g}", "axis", "middle") for v in _attempt_ticks(frame.x, columns)]
-    return axis(frame.x, frame.y, rows, lambda value: fixed(value, 1)) + Markup("").join(marks)
-
-
-def _score_axes(frame: _Frame, below: int) -> Markup:
+def _axes(frame: Frame, under: int) -> Markup:
     bottom = frame.y.start
     parts = [
-        _grid(frame, 4 if frame.narrow else 6, 4 if frame.narrow else 10),
-        fig.text(frame.x.end, bottom + 40, "attempt", "axis", "end"),
+        layers.grid(frame, 4 if frame.narrow else 6, 4 if frame.narrow else 10),
+        fig.text(frame.x.end, bottom + 40, axes.unit(frame.along, frame.x.high).words, "axis", "end"),
         fig.text(2.0, 10.0, "score", "axis"),
     ]
-    if below:
-        parts.append(fig.text(frame.x.start, bottom + 40, f"↓ {count(below, 'attempt')} below", "axis"))
+    if under:
+        words = f"↓ {under:,} below" if frame.narrow else f"↓ {count(under, 'attempt')} below"
+        parts.append(fig.text(frame.x.start, bottom + 40, words, "axis"))
     return Markup("").join(parts)
 
 
-def _noise_band(course: Course, frame: _Frame) -> Markup:
-    """Above the champion of a lone competitor, else above the seed, where all of them begin."""
-    if course.seed_score is None or course.noise_floor is None:
+def _words(course: Course, runners: Sequence[Runner], frame: Frame) -> Markup:
+    """The seed by name where all begin, the noise floor in the longest stretch of its band."""
+    if course.seed_score is None:
         return Markup("")
-    alone = len(course.entrants) == 1
-    ladder = course.entrants[0].official if alone else (Step(0, course.seed_score),)
-    top = frame.y(course.seed_score + course.noise_floor)
-    whose = "champion" if alone else "seed"
-    words = "noise floor" if frame.narrow else f"noise floor {fixed(course.noise_floor)} above the {whose}"
-    label = (
-        fig.text(frame.x.start + 6, top - 6, words, "axis")
-        if alone
-        else fig.text(frame.x.end - 6, top + 15, words, "axis", "end")
-    )
-    return _band_above(ladder, course.noise_floor, frame.x.high, frame) + label
-
-
-def _band_above(ladder: Sequence[Step], floor: float, until: float, frame: _Frame) -> Markup:
-    if not ladder:
-        return Markup("")
-    edges = [*(float(step.attempt) for step in ladder), max(until, float(ladder[-1].attempt))]
-    lower: list[Point] = []
-    upper: list[Point] = []
-    for step, start, stop in zip(ladder, edges[:-1], edges[1:], strict=True):
-        for edge in (start, stop):
-            lower.append((frame.x(edge), frame.y(step.score)))
-            upper.append((frame.x(edge), frame.y(step.score + floor)))
-    return fig.path([*lower, *reversed(upper)], "band")
-
-
-def _cloud(entrant: Entrant, frame: _Frame) -> Markup:
-    scored = [(a.number, a.score) for a in entrant.attempts if a.score is not None]
-    unscored = [a.number for a in entrant.attempts if a.score is None and a.status is not None]
-    inside = [(frame.x(n), frame.y(s)) for n, s in scored if s >= frame.y.low]
-    edge = [(frame.x(n), frame.y.start) for n, s in scored if s < frame.y.low]
-    missing = [(frame.x(n), frame.y.start + 5) for n in unscored]
-    return tag(
-        "g",
-        fig.dots(inside, "dots"),
-        fig.rules(edge, 6.0, "stroke faint"),
-        fig.rules(missing, 4.0, "stroke faint"),
-        class_=f"a{entrant.index}",
-    )
-
-
-def _ladder_lines(entrant: Entrant, frame: _Frame) -> Markup:
-    until = frame.x(_until(entrant))
-    official = [(frame.x(step.attempt), frame.y(step.score)) for step in entrant.official]
-    working = [(frame.x(step.attempt), frame.y(step.score)) for step in entrant.working]
-    dash = fig.DASHES[1 + entrant.index % (len(fig.DASHES) - 1)]
-    marks = [fig.marker(entrant.index, x, y, "mark") for x, y in official[1:]]
-    return tag(
-        "g",
-        fig.steps(working, until, "line working", stroke_dasharray=dash),
-        fig.steps(official, until, "line official"),
-        *marks,
-        class_=f"a{entrant.index}",
-    )
-
-
-def _seed_label(seed: float | None, frame: _Frame) -> Markup:
-    if seed is None:
-        return Markup("")
-    return fig.text(frame.x.start + 4, frame.y(seed) + 16, f"seed {fixed(seed)}", "axis")
-
-
-def _end_labels(entrants: Sequence[Entrant], frame: _Frame) -> Markup:
-    held = [(entrant, entrant.score) for entrant in entrants if entrant.score is not None]
-    wanted = [frame.y(score) for _, score in held]
-    places = fig.spread(wanted, LABEL_GAP, 20.0, frame.y.start)
-    limit = 11 if frame.narrow else 24
-    parts: list[Markup] = []
-    for (entrant, score), level, place in zip(held, wanted, places, strict=True):
-        name = shorten(clean(entrant.name), limit)
-        words = name if frame.narrow else f"{name}  {fixed(score)}"
-        start = frame.x(_until(entrant))
-        children = [
-            lead(start, level, frame.x.end, place),
-            fig.marker(entrant.index, frame.x.end + 15, place, "mark"),
-            fig.text(frame.x.end + 24, place + 4, words, "end", title=clean(entrant.name)),
-        ]
-        parts.append(tag("g", *children, class_=f"a{entrant.index}"))
+    seed = frame.y(course.seed_score) + 15
+    parts = [fig.text(frame.x.start + 6, seed, f"seed {fixed(course.seed_score)}", "axis")]
+    stretches = layers.leading(runners, frame.x.high)
+    if course.noise_floor is not None and stretches:
+        start, _, _, score = max(stretches, key=lambda stretch: stretch[1] - stretch[0])
+        base, top = frame.y(score), frame.y(score + course.noise_floor)
+        level = base - 5 if base - top > 18 else top - 5
+        parts.append(fig.text(frame.x(start) + 9, level, f"noise floor {fixed(course.noise_floor)}", "axis"))
     return Markup("").join(parts)
+
+
+def _end_labels(runners: Sequence[Runner], frame: Frame) -> Markup:
+    """Names and scores at the ends of the lines, best first where not all have room."""
+    held = [(runner, runner.entrant.score) for runner in runners if runner.entrant.score is not None]
+    room = labelled([runner.entrant for runner in runners], frame.narrow)
+    chosen = sorted(held, key=lambda pair: -(pair[1] or 0.0))[:room]
+    wanted = [frame.y(score or 0.0) for _, score in chosen]
+    places = fig.spread(wanted, LABEL_GAP, _TOP - 4, frame.y.start)
+    return Markup("").join(
+        _end_label(runner, score or 0.0, level, place, frame)
+        for (runner, score), level, place in zip(chosen, wanted, places, strict=True)
+    )
+
+
+def _end_label(runner: Runner, score: float, level: float, place: float, frame: Frame) -> Markup:
+    entrant, end = runner.entrant, frame.x.end
+    name = shorten(clean(entrant.name), 8 if frame.narrow else 24)
+    words = tag(
+        "text",
+        tag("title", clean(entrant.name)),
+        name,
+        tag("tspan", fixed(score, 2 if frame.narrow else 3), dx=5.0),
+        x=end + 24,
+        y=place + 4,
+        class_="end",
+    )
+    return tag(
+        "g",
+        lead(frame.x(runner.placing.end), level, end, place),
+        tag("g", fig.marker(entrant.index, end + 15, place, "mark"), words, class_="tag"),
+        class_=f"flag a{entrant.index}",
+        data_c=str(entrant.index),
+    )

@@ -6,7 +6,8 @@ is missing or does not carry that digest contributes nothing and is listed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autoquant.errors import UserError
@@ -19,6 +20,7 @@ from autoquant.ledger.views import CompetitorView, RaceView
 from autoquant.oracle.records import Evaluation
 from autoquant.protocol import PROTOCOL
 from autoquant.report import sources
+from autoquant.report.agenttime import agent_times
 from autoquant.report.judged import attempt_of
 from autoquant.report.model import Attempt, Entrant, Event, Lockbox, LockboxStage, Provenance, Race, Step, Verdict
 from autoquant.report.returns import Returns
@@ -64,8 +66,9 @@ def collect(state_dir: Path, race: str) -> Collected:
     shelf = Shelf(layout)
     seed = shelf.seed(view.seed.evaluation_digest) if view.seed else None
     verdicts = _verdicts(view, shelf)
+    times = agent_times(records)
     entrants = tuple(
-        _entrant(competitor, index, view, seed, verdicts, shelf)
+        _entrant(competitor, index, view, seed, verdicts, shelf, times.get(competitor.name, {}))
         for index, competitor in enumerate(view.competitors.values())
     )
     created = view.created
@@ -97,6 +100,7 @@ def _entrant(
     seed: Evaluation | None,
     verdicts: tuple[Verdict, ...],
     shelf: Shelf,
+    times: Mapping[int, float],
 ) -> Entrant:
     evaluations: dict[int, Evaluation | None] = {0: seed}
     attempts: list[Attempt] = []
@@ -106,7 +110,8 @@ def _entrant(
         evaluations[number] = shelf.attempt(view.name, number, attempt.evaluation)
         stress = shelf.stress(view.name, number, attempt.detail) if attempt.accepted else None
         base = evaluations.get(attempt.parent)
-        attempts.append(attempt_of(attempt, evaluations[number], base, stress, amounts.get(number)))
+        made = attempt_of(attempt, evaluations[number], base, stress, amounts.get(number))
+        attempts.append(replace(made, agent_seconds=times.get(number)))
     start = (Step(0, race.seed.score),) if race.seed else ()
     closed = [a for a in attempts if a.score is not None]
     champion = attempts[view.champion - 1] if view.champion else None

@@ -204,8 +204,8 @@ def width_of(words: str) -> float:
     return _CHARACTER_WIDTH * len(words)
 
 
-def canvas(width: float, height: float, label: str, *children: str, class_: str) -> Markup:
-    """The `<svg>` of a chart, with its name for those who do not see it."""
+def canvas(width: float, height: float, label: str, *children: str, class_: str, **more: object) -> Markup:
+    """The `<svg>` of a chart, with its name for those who do not see it; `more` are attributes as in `tag`."""
     return tag(
         "svg",
         *children,
@@ -215,4 +215,5 @@ def canvas(width: float, height: float, label: str, *children: str, class_: str)
         class_=class_,
         role="img",
         aria_label=label,
+        **more,
     )

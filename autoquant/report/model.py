@@ -116,6 +116,10 @@ class Attempt:
     """Read and written on the way to it."""
     cost: float | None
     """US dollars."""
+    agent_seconds: float | None = None
+    """Of the competitor's own sessions up to its opening; None outside a session."""
+    reason: str = ""
+    """Of the verdict: what it met or missed, by the ratchet's rules."""
 
 
 @dataclass(frozen=True)
