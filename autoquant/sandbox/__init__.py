@@ -6,6 +6,7 @@ The only other place where a strategy's source is read is the oracle, which pass
 from autoquant.sandbox.frames import Answer, CallFrames
 from autoquant.sandbox.gate import SourceFacts, check_source
 from autoquant.sandbox.pool import ParentPool
+from autoquant.sandbox.tables import TableAnswer, TableFrames
 from autoquant.sandbox.warm import CPU_LIMIT, MEMORY_LIMIT, WarmParent
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "CallFrames",
     "ParentPool",
     "SourceFacts",
+    "TableAnswer",
+    "TableFrames",
     "WarmParent",
     "check_source",
 ]

@@ -13,13 +13,10 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from autoquant.sandbox import wire
+from autoquant.sandbox import tables_child, wire
+from autoquant.sandbox.refusal import RefusedError
 
 FILE_NAME = "strategy.py"
-
-
-class _RefusedError(Exception):
-    """The answer has a shape the interface does not know; the first argument is the kind."""
 
 
 def run(given: int, answer: int, enter: Callable[[], None]) -> NoReturn:
@@ -34,12 +31,14 @@ def run(given: int, answer: int, enter: Callable[[], None]) -> NoReturn:
     np.random.seed(np.frombuffer(os.urandom(32), np.uint32))
     header = wire.CallHeader.unpack(source_map[: wire.HEADER_BYTES])
     try:
-        values, present = _answer(header, source_map)
-        _store(output_map, values, present)
+        if header.kind == wire.TABLES:
+            tables_child.answer(header, source_map, output_map, FILE_NAME)
+        else:
+            _store(output_map, *_answer(header, source_map))
         output_map[: wire.VALUES_AT] = wire.pack_verdict(wire.ANSWERED)
     except MemoryError as error:
         output_map[: wire.VALUES_AT] = wire.pack_verdict(wire.OUT_OF_MEMORY, _line(error), "MemoryError")
-    except _RefusedError as error:
+    except RefusedError as error:
         output_map[: wire.VALUES_AT] = wire.pack_verdict(wire.REFUSED, 0, *error.args)
     except BaseException as error:  # whatever a strategy raises, SystemExit too, is its answer
         text = _text(error) if header.reveal else ""
@@ -90,27 +89,27 @@ def _answer(header: wire.CallHeader, data: mmap.mmap) -> tuple[Any, Any]:
 def _align(answer: Any, index: pd.DatetimeIndex, head: pd.Index[Any]) -> tuple[Any, Any]:
     """The answer on the panel's rows and columns: missing column 0, extra rows dropped, missing rows marked."""
     if not isinstance(answer, pd.DataFrame):
-        raise _RefusedError("NotADataFrame", f"target_weights returned a {type(answer).__name__}")
+        raise RefusedError("NotADataFrame", f"target_weights returned a {type(answer).__name__}")
     if not answer.columns.is_unique:
-        raise _RefusedError("DuplicateColumns", "the answer has two columns of one name")
+        raise RefusedError("DuplicateColumns", "the answer has two columns of one name")
     if not answer.index.is_unique:
-        raise _RefusedError("DuplicateRows", "the answer has two rows of one time")
+        raise RefusedError("DuplicateRows", "the answer has two rows of one time")
     where = head.get_indexer(answer.columns)
     if (where < 0).any():
-        raise _RefusedError("UnknownColumn", f"{answer.columns[int(np.argmin(where))]!r} is not one of panel.assets")
+        raise RefusedError("UnknownColumn", f"{answer.columns[int(np.argmin(where))]!r} is not one of panel.assets")
     if any(kind.kind in "cmM" for kind in answer.dtypes):  # numpy would drop an imaginary part and count nanoseconds
-        raise _RefusedError("NotNumeric", "the answer holds complex numbers or times")
+        raise RefusedError("NotNumeric", "the answer holds complex numbers or times")
     try:
         stated = answer.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
-        raise _RefusedError("NotNumeric", "the answer holds something that is not a number") from None
+        raise RefusedError("NotNumeric", "the answer holds something that is not a number") from None
     taken = np.arange(len(index)) if answer.index.equals(index) else answer.index.get_indexer(index)
     values = np.zeros((len(index), len(head)))
     values[:, where] = stated[taken] if len(stated) else np.nan
     present = taken >= 0
     values[~present] = np.nan
     if np.isinf(values).any():
-        raise _RefusedError("Infinite", "the answer holds an infinite weight")
+        raise RefusedError("Infinite", "the answer holds an infinite weight")
     return values, present.astype(np.uint8)
 
 

@@ -50,11 +50,11 @@ class Answer:
     wall_seconds: float
 
 
-def write_call(frames: CallFrames, source: bytes, until_ms: int, reveal: bool) -> int:
+def write_call(frames: CallFrames, source: bytes, until_ms: int, reveal: bool, *, kind: int = wire.PANEL) -> int:
     """Descriptor of a new anonymous file that holds the call's input and nothing else."""
     fields, rows, columns = frames.cube.shape
     names = "\n".join((*frames.fields, *frames.labels, *frames.assets)).encode()
-    header = wire.CallHeader(rows, columns, fields, len(frames.labels), len(names), len(source), until_ms, reveal)
+    header = wire.CallHeader(rows, columns, fields, len(frames.labels), len(names), len(source), until_ms, reveal, kind)
     pieces: list[bytes | memoryview] = [header.pack(), _bytes(frames.times, np.int64)]
     pieces.append(_bytes(frames.label_values, np.int64))
     pieces += [_bytes(field, np.float64) for field in frames.cube]
@@ -74,9 +74,14 @@ def write_call(frames: CallFrames, source: bytes, until_ms: int, reveal: bool) -
 
 def open_answer(rows: int, columns: int) -> int:
     """Descriptor of an empty answer file at its full, fixed size."""
+    return open_file(wire.output_bytes(rows, columns))
+
+
+def open_file(size: int) -> int:
+    """Descriptor of an empty file of a fixed size that a child may write."""
     descriptor = _anonymous("answer")
     try:
-        os.ftruncate(descriptor, wire.output_bytes(rows, columns))
+        os.ftruncate(descriptor, size)
         _seal(descriptor, writable=True)
     except OSError:
         os.close(descriptor)

@@ -20,6 +20,9 @@ REFUSED_PARTS = (
     "pandas.util.testing", "scipy.datasets", "scipy.io", "scipy.misc",
 )  # fmt: skip
 """Parts of the packages that read, write, compile or load programs."""
+PANEL_ARGUMENTS = "panel, train_end"
+NO_ENTRY = {"target_weights": "NoTargetWeights", "generate_trades": "NoGenerateTrades"}
+"""Kinds of a file without the function that is called."""
 REFUSED_CALLS = ("__import__", "breakpoint", "compile", "eval", "exec", "input", "open")
 PRELOADED = tuple(
     f"scipy.{name}"
@@ -45,13 +48,15 @@ class SourceFacts:
         return tuple(sorted(named & set(PRELOADED)))
 
 
-def check_source(source: bytes, limits: Limits = PROTOCOL.limits) -> SourceFacts:
+def check_source(
+    source: bytes, limits: Limits = PROTOCOL.limits, *, entry: str = "target_weights", arguments: str = PANEL_ARGUMENTS
+) -> SourceFacts:
     """Facts of a strategy file that may be run.
 
     Raises
     ------
     ImportGateError : too long, not UTF-8, does not parse, imports or calls something outside the interface, or
-        defines no target_weights at top level; names the line.
+        does not define `entry` at top level; names the line.
     """
     if len(source) > limits.strategy_bytes:
         raise _refused(f"{len(source)} bytes, at most {limits.strategy_bytes}", None, "TooLong")
@@ -68,8 +73,8 @@ def check_source(source: bytes, limits: Limits = PROTOCOL.limits) -> SourceFacts
         imports |= _imports_of(node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in REFUSED_CALLS:
             raise _refused(f"calls {node.func.id}()", node.lineno, "ForbiddenCall")
-    if not any(isinstance(node, ast.FunctionDef) and node.name == "target_weights" for node in tree.body):
-        raise _refused("defines no target_weights(panel, train_end)", None, "NoTargetWeights")
+    if not any(isinstance(node, ast.FunctionDef) and node.name == entry for node in tree.body):
+        raise _refused(f"defines no {entry}({arguments})", None, NO_ENTRY[entry])
     return SourceFacts(lines, tuple(sorted(imports)))
 
 

@@ -18,10 +18,10 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn, Self
+from typing import NoReturn, Self, TypeVar
 
 import numpy as np
 import psutil
@@ -31,7 +31,9 @@ from autoquant.process import Launcher, spawn
 from autoquant.protocol import PROTOCOL, Limits
 from autoquant.sandbox import wire
 from autoquant.sandbox.frames import Answer, CallFrames, open_answer, read_answer, write_call
+from autoquant.sandbox.tables import TableAnswer, TableFrames, open_table, read_table, write_tables
 
+T = TypeVar("T")
 ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
     "OMP_NUM_THREADS": "1",
@@ -50,7 +52,9 @@ _SYSTEM_FILES = (
     "/etc/ld.so.cache",
     "/usr/share/zoneinfo",
 )
-_REFUSALS = ("NotADataFrame", "DuplicateColumns", "DuplicateRows", "UnknownColumn", "NotNumeric", "Infinite")
+_REFUSALS = (
+    "NotADataFrame", "TooManyRows", "DuplicateColumns", "DuplicateRows", "UnknownColumn", "NotNumeric", "Infinite",
+)  # fmt: skip
 _KNOWN_EXCEPTIONS = frozenset(
     name for name, item in vars(builtins).items() if isinstance(item, type) and issubclass(item, BaseException)
 ) | {"LinAlgError", "InvalidIndexError", "OutOfBoundsDatetime", "SpecificationError", "IntCastingNaNError"}
@@ -139,21 +143,66 @@ class WarmParent:
         """
         rows, columns = frames.cube.shape[1:]
         started = time.monotonic()
-        with contextlib.ExitStack() as files:
-            try:
-                given = write_call(frames, source, train_end_ms, reveal)
-                files.callback(os.close, given)
-                answer = open_answer(rows, columns)
-                files.callback(os.close, answer)
-                end = self._run(given, answer)
-                verdict, values, present = read_answer(answer, rows, columns)
-            except OSError as error:
-                raise _broken(f"a strategy call could not be handed over ({error.strerror or error})") from None
-        if verdict.status != wire.ANSWERED or end.status != 0 or end.cpu_seconds > self._cpu_limit:
-            self._refuse(verdict, end, reveal)
+        end, (verdict, values, present) = self._exchange(
+            lambda: write_call(frames, source, train_end_ms, reveal),
+            lambda: open_answer(rows, columns),
+            lambda answer: read_answer(answer, rows, columns),
+        )
+        self._require_answer(verdict, end, reveal)
         if np.isinf(values).any() or (present > 1).any():
             raise _fault(OutputError, "Infinite", None, None)
         return Answer(values, present.astype(bool), end.cpu_seconds, time.monotonic() - started)
+
+    def call_tables(
+        self, source: bytes, frames: TableFrames, wanted: tuple[str, ...], reveal: bool = False
+    ) -> TableAnswer:
+        """Run `generate_trades` of `source` in a fresh child on exactly these frames.
+
+        Parameters
+        ----------
+        wanted : columns that the answer has, and no others.
+        reveal : whether the exception's text may come back.
+
+        Raises
+        ------
+        As `call`; an OutputError when no DataFrame came back, or more than one row per bar and one.
+        """
+        room, started = frames.rows + 1, time.monotonic()
+        end, (verdict, note, values) = self._exchange(
+            lambda: write_tables(frames, source, wanted, reveal),
+            lambda: open_table(room, wanted),
+            lambda answer: read_table(answer, room, wanted),
+        )
+        self._require_answer(verdict, end, reveal)
+        if not note:
+            raise _fault(OutputError, "NotADataFrame", None, None)
+        return TableAnswer(
+            columns=tuple(note["columns"]),
+            column_count=note["count"],
+            rows=note["rows"],
+            values=values,
+            kinds=tuple(note["kinds"]),
+            cpu_seconds=end.cpu_seconds,
+            wall_seconds=time.monotonic() - started,
+        )
+
+    def _exchange(
+        self, give: Callable[[], int], take: Callable[[], int], read: Callable[[int], T]
+    ) -> tuple[wire.End, T]:
+        """Hand over an input, wait for the child, read its answer; both files are gone afterwards."""
+        with contextlib.ExitStack() as files:
+            try:
+                given = give()
+                files.callback(os.close, given)
+                answer = take()
+                files.callback(os.close, answer)
+                return self._run(given, answer), read(answer)
+            except OSError as error:
+                raise _broken(f"a strategy call could not be handed over ({error.strerror or error})") from None
+
+    def _require_answer(self, verdict: wire.Verdict, end: wire.End, reveal: bool) -> None:
+        if verdict.status != wire.ANSWERED or end.status != 0 or end.cpu_seconds > self._cpu_limit:
+            self._refuse(verdict, end, reveal)
 
     def close(self) -> None:
         """End the parent and whatever runs under it."""

@@ -1,7 +1,13 @@
 """The two files of a call, byte by byte. Standard library only: the warm parent loads it too.
 
+Two kinds of call share them: a panel (`target_weights`, one number per row and asset) and tables (`generate_trades`,
+a frame of as many rows as it likes).
+
 In:  header | times int64 (T) | labels int64 (L, A) | cube float64 (F, T, A) | names, one a line | source
 Out: header | class name | text | values float64 (T, A) | present uint8 (T)
+
+For tables a field is one column of one frame, named `frame:column`, A is 1, and the one asset's name is the wanted
+columns, joined by tabs. The answer's values are (rows, wanted) instead, behind a JSON note of `NOTE_BYTES` bytes.
 
 The answer's file is made at its full size and sealed by the caller; whatever a child writes there is claims, checked
 field by field on the other side.
@@ -12,10 +18,13 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
+PANEL, TABLES = 0, 1
+"""Kinds of call."""
 ANSWERED, RAISED, REFUSED, OUT_OF_MEMORY = 1, 2, 3, 4
 
 NAME_BYTES = 80
 TEXT_BYTES = 400
+NOTE_BYTES = 4096
 _IN = struct.Struct("<8sIIIIIIqII")
 _OUT = struct.Struct("<BxxxiHH")
 _MAGIC = b"aq-call1"
@@ -57,21 +66,22 @@ class CallHeader(NamedTuple):
     until_ms: int
     """`train_end`, milliseconds UTC."""
     reveal: bool
+    kind: int = PANEL
 
     def pack(self) -> bytes:
         """Bytes at the head of the input file."""
         return _IN.pack(
             _MAGIC, self.rows, self.columns, self.fields, self.labels, self.names_bytes, self.source_bytes,
-            self.until_ms, int(self.reveal), 0,
+            self.until_ms, int(self.reveal), self.kind,
         )  # fmt: skip
 
     @classmethod
     def unpack(cls, data: bytes) -> CallHeader:
         """The header of an input file."""
-        magic, rows, columns, fields, labels, names, source, until_ms, reveal, _ = _IN.unpack_from(data)
+        magic, rows, columns, fields, labels, names, source, until_ms, reveal, kind = _IN.unpack_from(data)
         if magic != _MAGIC:
             raise ValueError("not a call")
-        return cls(rows, columns, fields, labels, names, source, until_ms, bool(reveal))
+        return cls(rows, columns, fields, labels, names, source, until_ms, bool(reveal), kind)
 
 
 HEADER_BYTES = _IN.size
@@ -81,6 +91,11 @@ VALUES_AT = _OUT.size + NAME_BYTES + TEXT_BYTES
 def output_bytes(rows: int, columns: int) -> int:
     """Size of the answer's file."""
     return VALUES_AT + rows * columns * 8 + rows
+
+
+def table_bytes(rows: int, wanted: int) -> int:
+    """Size of the file of an answer that is a table of up to `rows` rows."""
+    return VALUES_AT + NOTE_BYTES + rows * wanted * 8
 
 
 def pack_verdict(status: int, line: int = 0, name: str = "", text: str = "") -> bytes:

@@ -1,0 +1,50 @@
+"""The data folder's indices as the ground that solutions are graded on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from autoquant import codec, files
+from autoquant.errors import ConfigError
+from autoquant.market.indices import Bars, index_folder, load_manifest, load_part
+from autoquant.sandbox import WarmParent
+from autoquant.tasks.grader import Ground
+from autoquant.tasks.solution import LIMITS
+from autoquant.tasks.spec import TaskSpec, task
+from autoquant.tasks.truth import Truth, reference_source, truth_of
+
+
+@contextmanager
+def clean_parent() -> Iterator[WarmParent]:
+    """A process that solutions are forked from; it starts while the caller reads data."""
+    with WarmParent(LIMITS) as parent:
+        yield parent
+
+
+def load_ground(data_root: Path, name: str, parent: WarmParent) -> Ground:
+    """What a task is graded on.
+
+    Raises
+    ------
+    UserError : no such task. DataError : no index data, or damaged ones.
+    InfrastructureFault : the reference solution could not be run.
+    """
+    spec, folder = task(name), index_folder(data_root)
+    shown = load_part(folder, "shown")
+    hidden = load_part(folder, "hidden") if spec.out_of_sample else Bars(shown.times[:0], shown.prices[:, :0])
+    truth = None if spec.out_of_sample else _stored_truth(folder, parent, spec, shown)
+    return Ground(spec, shown, hidden, load_manifest(folder).source, truth)
+
+
+def _stored_truth(folder: Path, parent: WarmParent, spec: TaskSpec, bars: Bars) -> Truth:
+    """The truth on these bars, worked out once per data, specification and reference solution."""
+    key = files.sha256_bytes(codec.dumps(spec).encode() + reference_source(spec.name) + bars.digest.encode())
+    path = folder / f"truth-{spec.name}-{key[:16]}.json"
+    try:
+        return codec.loads(Truth, path.read_bytes(), path.name)
+    except (OSError, ConfigError):
+        truth = truth_of(parent, spec, bars)
+        files.atomic_write(path, codec.dumps(truth) + "\n", durable=False)
+        return truth
