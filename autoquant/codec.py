@@ -2,6 +2,9 @@
 
 Every persisted record goes through here: sorted keys, `null` for missing (never 0, never NaN), unknown keys and wrong
 types refused with the field's path. Infinite or NaN floats are refused at encoding time.
+
+A class is looked at once: what reads it is a chain of closures, one per field, since a big race has hundreds of
+thousands of records. They know nothing of where a value stands; an error collects its path on the way out.
 """
 
 from __future__ import annotations
@@ -12,12 +15,18 @@ import json
 import math
 import types
 import typing
+from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
 from autoquant.errors import AutoQuantError, ConfigError
 
 T = TypeVar("T")
+
+Reader = Callable[[Any], Any]
+"""Plain JSON value to value of a type; raises `_Misfit`."""
+
+_PLAIN = frozenset({str, int, bool, type(None)})
 
 
 def encode(value: Any) -> Any:
@@ -27,8 +36,11 @@ def encode(value: Any) -> Any:
     ------
     AutoQuantError : a float that is not finite, or a type JSON has no word for.
     """
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if dataclasses.is_dataclass(kind):
+        return {name: encode(getattr(value, name)) for name in _names(kind)}
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, dict):
@@ -39,17 +51,29 @@ def encode(value: Any) -> Any:
         if not math.isfinite(value):
             raise AutoQuantError(f"a record holds {value}, which JSON cannot carry", "use None for a missing number")
         return value
-    if value is None or isinstance(value, str | int):
+    if isinstance(value, str | int):
         return value
-    raise AutoQuantError(f"a record holds a {type(value).__name__}, which JSON cannot carry")
+    raise AutoQuantError(f"a record holds a {kind.__name__}, which JSON cannot carry")
 
 
 def dumps(value: Any, *, indent: int | None = None) -> str:
     """Canonical JSON text: sorted keys, no spaces unless indented, no NaN."""
-    separators = (",", ":") if indent is None else (",", ": ")
-    return json.dumps(
-        encode(value), sort_keys=True, indent=indent, separators=separators, ensure_ascii=False, allow_nan=False
-    )
+    if indent is None:
+        return canonical(encode(value))
+    return json.dumps(encode(value), sort_keys=True, indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+_COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def canonical(plain: Any) -> str:
+    """`dumps` of what is plain already: what `encode` or `json.loads` gave.
+
+    Raises
+    ------
+    ValueError : a float that is not finite.
+    """
+    return _COMPACT.encode(plain)
 
 
 def decode(cls: type[T], data: Any, where: str = "record") -> T:
@@ -65,7 +89,10 @@ def decode(cls: type[T], data: Any, where: str = "record") -> T:
     ------
     ConfigError : names the field's path.
     """
-    return typing.cast(T, _decode(cls, data, where))
+    try:
+        return typing.cast(T, _reader(cls)(data))
+    except _Misfit as misfit:
+        raise ConfigError(f"{where}{misfit.path}: {misfit.problem}", misfit.hint) from None
 
 
 def loads(cls: type[T], text: str | bytes, where: str = "record") -> T:
@@ -86,99 +113,200 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
+class _Misfit(Exception):
+    """A value that does not fit its type. `steps` leads to it, innermost first."""
+
+    def __init__(self, problem: str, hint: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.hint = hint
+        self.steps: list[str] = []
+
+    @property
+    def path(self) -> str:
+        """Of the value, from the record."""
+        return "".join(reversed(self.steps))
+
+
+def _expected(wanted: str, got: Any) -> _Misfit:
+    text = repr(got)
+    return _Misfit(f"expected {wanted}, got {text if len(text) <= 60 else text[:57] + '...'}")
+
+
 @cache
-def _hints(cls: type) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
+def _names(cls: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(cls))
 
 
-def _decode(kind: Any, data: Any, where: str) -> Any:
+def _reader(kind: Any) -> Reader:
+    """What reads a value of type `kind`."""
     origin = typing.get_origin(kind)
-    if kind is Any:
-        return data
+    if kind in _LEAVES:
+        return _LEAVES[kind]
     if origin in (types.UnionType, typing.Union):
-        return _decode_union(kind, data, where)
+        return _union_reader(typing.get_args(kind))
     if origin is tuple:
-        return _decode_tuple(kind, data, where)
+        return _tuple_reader(typing.get_args(kind))
     if origin is dict:
-        _require(isinstance(data, dict), where, "an object", data)
-        item = typing.get_args(kind)[1]
-        return {key: _decode(item, value, f"{where}.{key}") for key, value in data.items()}
+        return _dict_reader(_reader(typing.get_args(kind)[1]))
     if dataclasses.is_dataclass(kind):
-        return _decode_dataclass(typing.cast(type, kind), data, where)
+        return _dataclass_reader(typing.cast(type, kind))
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        try:
-            return kind(data)
-        except ValueError:
-            raise ConfigError(f"{where}: {data!r} is not one of {', '.join(str(m.value) for m in kind)}") from None
-    if kind is float:
-        _require(isinstance(data, int | float) and not isinstance(data, bool), where, "a number", data)
-        _require(math.isfinite(data), where, "a finite number", data)
-        return float(data)
-    if kind is int:
-        _require(isinstance(data, int) and not isinstance(data, bool), where, "a whole number", data)
-        return data
-    if kind in (str, bool):
-        _require(isinstance(data, kind), where, "text" if kind is str else "true or false", data)
-        return data
-    if kind is type(None):
-        _require(data is None, where, "null", data)
-        return None
+        return _enum_reader(kind)
     raise TypeError(f"codec cannot decode {kind}")
 
 
-def _decode_union(kind: Any, data: Any, where: str) -> Any:
-    options = typing.get_args(kind)
-    if data is None and type(None) in options:
-        return None
-    failure: ConfigError | None = None
-    for option in options:
-        if option is type(None):
-            continue
+def _anything(data: Any) -> Any:
+    return data
+
+
+def _number(data: Any) -> float:
+    if type(data) is float and math.isfinite(data):
+        return data
+    if not isinstance(data, int | float) or isinstance(data, bool):
+        raise _expected("a number", data)
+    if not math.isfinite(data):
+        raise _expected("a finite number", data)
+    return float(data)
+
+
+def _whole_number(data: Any) -> Any:
+    if type(data) is not int and (not isinstance(data, int) or isinstance(data, bool)):
+        raise _expected("a whole number", data)
+    return data
+
+
+def _text(data: Any) -> Any:
+    if not isinstance(data, str):
+        raise _expected("text", data)
+    return data
+
+
+def _truth(data: Any) -> Any:
+    if not isinstance(data, bool):
+        raise _expected("true or false", data)
+    return data
+
+
+def _null(data: Any) -> None:
+    if data is not None:
+        raise _expected("null", data)
+
+
+_LEAVES: dict[Any, Reader] = {
+    Any: _anything,
+    float: _number,
+    int: _whole_number,
+    str: _text,
+    bool: _truth,
+    type(None): _null,
+}
+
+
+def _enum_reader(kind: type[enum.Enum]) -> Reader:
+    def read(data: Any) -> Any:
         try:
-            return _decode(option, data, where)
-        except ConfigError as error:
-            failure = error
-    raise failure or ConfigError(f"{where}: unexpected {data!r}")
+            return kind(data)
+        except ValueError:
+            raise _Misfit(f"{data!r} is not one of {', '.join(str(m.value) for m in kind)}") from None
+
+    return read
 
 
-def _decode_tuple(kind: Any, data: Any, where: str) -> Any:
-    _require(isinstance(data, list | tuple), where, "a list", data)
-    arguments = typing.get_args(kind)
-    if len(arguments) == 2 and arguments[1] is Ellipsis:
-        return tuple(_decode(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(data))
-    _require(len(data) == len(arguments), where, f"a list of {len(arguments)}", data)
-    return tuple(_decode(a, item, f"{where}[{i}]") for i, (a, item) in enumerate(zip(arguments, data, strict=True)))
+def _union_reader(kinds: tuple[Any, ...]) -> Reader:
+    """The first type that fits; the last one's complaint when none does."""
+    optional = type(None) in kinds
+    *others, last = [_reader(kind) for kind in kinds if kind is not type(None)]
+
+    if optional and not others:
+        return lambda data: None if data is None else last(data)
+
+    def read(data: Any) -> Any:
+        if data is None and optional:
+            return None
+        for other in others:
+            try:
+                return other(data)
+            except _Misfit:
+                continue
+        return last(data)
+
+    return read
 
 
-def _decode_dataclass(cls: type, data: Any, where: str) -> Any:
-    _require(isinstance(data, dict), where, "an object", data)
-    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
-    unknown = sorted(set(data) - set(fields))
-    if unknown:
-        raise ConfigError(f"{where}: unknown key {unknown[0]!r}", f"known keys: {', '.join(fields)}")
-    _check_version(fields.get("schema_version"), data, where)
-    hints = _hints(cls)
-    values = {}
-    for name, spec in fields.items():
-        if name in data:
-            values[name] = _decode(hints[name], data[name], f"{where}.{name}")
-        elif spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING:
-            raise ConfigError(f"{where}: key {name!r} is missing")
-    return cls(**values)
+def _tuple_reader(kinds: tuple[Any, ...]) -> Reader:
+    endless = len(kinds) == 2 and kinds[1] is Ellipsis
+    readers = [_reader(kind) for kind in (kinds[:1] if endless else kinds)]
+
+    def read(data: Any) -> Any:
+        if not isinstance(data, list | tuple):
+            raise _expected("a list", data)
+        if not endless and len(data) != len(readers):
+            raise _expected(f"a list of {len(readers)}", data)
+        result = []
+        try:
+            for item, item_reader in zip(data, readers * len(data) if endless else readers, strict=True):
+                result.append(item_reader(item))
+        except _Misfit as misfit:
+            misfit.steps.append(f"[{len(result)}]")
+            raise
+        return tuple(result)
+
+    return read
 
 
-def _check_version(spec: dataclasses.Field[Any] | None, data: dict[str, Any], where: str) -> None:
-    if spec is None or spec.default is dataclasses.MISSING:
-        return
-    found = data.get("schema_version", spec.default)
-    if found != spec.default:
-        raise ConfigError(
-            f"{where}: schema version {found!r}, this program reads {spec.default}",
-            "use the release of autoquant that wrote it",
-        )
+def _dict_reader(item_reader: Reader) -> Reader:
+    def read(data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise _expected("an object", data)
+        result = {}
+        for key, item in data.items():
+            try:
+                result[key] = item_reader(item)
+            except _Misfit as misfit:
+                misfit.steps.append(f".{key}")
+                raise
+        return result
+
+    return read
 
 
-def _require(holds: bool, where: str, wanted: str, got: Any) -> None:
-    if not holds:
-        text = repr(got)
-        raise ConfigError(f"{where}: expected {wanted}, got {text if len(text) <= 60 else text[:57] + '...'}")
+@cache
+def _dataclass_reader(cls: type) -> Reader:
+    specs = {field.name: field for field in dataclasses.fields(cls) if field.init}
+    required = frozenset(
+        name
+        for name, spec in specs.items()
+        if spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
+    )
+    version = specs["schema_version"].default if "schema_version" in specs else dataclasses.MISSING
+    readers: dict[str, Reader] | None = None
+
+    def read(data: Any) -> Any:
+        nonlocal readers
+        if not isinstance(data, dict):
+            raise _expected("an object", data)
+        if not specs.keys() >= data.keys():
+            unknown = min(data.keys() - specs.keys())
+            raise _Misfit(f"unknown key {unknown!r}", f"known keys: {', '.join(specs)}")
+        if version is not dataclasses.MISSING and data.get("schema_version", version) != version:
+            raise _Misfit(
+                f"schema version {data['schema_version']!r}, this program reads {version}",
+                "use the release of autoquant that wrote it",
+            )
+        if readers is None:  # now rather than before, since a class may hold itself
+            hints = typing.get_type_hints(cls)
+            readers = {name: _reader(hints[name]) for name in specs}
+        values = {}
+        for name, field_reader in readers.items():
+            if name in data:
+                try:
+                    values[name] = field_reader(data[name])
+                except _Misfit as misfit:
+                    misfit.steps.append(f".{name}")
+                    raise
+            elif name in required:
+                raise _Misfit(f"key {name!r} is missing")
+        return cls(**values)
+
+    return read

@@ -45,7 +45,7 @@ def seal(body: RecordBody, *, seq: int, utc: str, previous: str) -> tuple[Record
     }
     digest = _digest(fields)
     record = Record(seq, utc, kind, checked, previous, digest)
-    return record, codec.dumps(fields | {"digest": digest})
+    return record, codec.canonical(fields | {"digest": digest})
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,8 @@ def read_chain(path: Path) -> Chain:
 def _open_line(line: bytes, number: int, previous: str, where: str) -> Record:
     hint = "restore the ledger from an export or a backup; it is never repaired in place"
     try:
-        fields = json.loads(line.decode())
+        text = line.decode()
+        fields = json.loads(text)
     except (ValueError, RecursionError):
         raise LedgerError(f"{where}: not a line of JSON", hint) from None
     if not isinstance(fields, dict) or set(fields) != _KEYS:
@@ -111,17 +112,13 @@ def _open_line(line: bytes, number: int, previous: str, where: str) -> Record:
             f"{where}: schema version {fields['schema_version']!r}, this program reads {SCHEMA_VERSION}",
             "use the release of autoquant that wrote it",
         )
-    digest = fields.pop("digest")
-    try:
-        sound = digest == _digest(fields) and codec.dumps(fields | {"digest": digest}).encode() == line
-    except (AutoQuantError, ValueError, RecursionError):
-        sound = False
-    if not sound:
+    digest = fields["digest"]
+    if not _sound(text, fields, digest):
         raise LedgerError(f"{where}: the line was altered (its digest does not match)", hint)
     if fields["seq"] != number or fields["previous"] != previous:
         raise LedgerError(f"{where}: record {fields['seq']} does not follow the line before", hint)
     kind = fields["kind"]
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise LedgerError(f"{where}: unknown kind {kind!r}", "use the release of autoquant that wrote it")
     try:
         body: RecordBody = codec.decode(KINDS[kind], fields["body"], f"{where}: {kind}")
@@ -130,8 +127,25 @@ def _open_line(line: bytes, number: int, previous: str, where: str) -> Record:
     return Record(number, str(fields["utc"]), kind, body, previous, digest)
 
 
+def _sound(text: str, fields: dict[str, Any], digest: Any) -> bool:
+    """Whether a line is in canonical form and carries its digest.
+
+    In canonical form, what the digest covers is the line itself with the digest's own key cut out: the only place where
+    the line can hold its own sha256. So one writing shows both.
+    """
+    before, key, after = text.rpartition(f'"digest":"{digest}",')
+    try:
+        return bool(key) and digest == _sha256(before + after) and codec.canonical(fields) == text
+    except (ValueError, RecursionError):
+        return False
+
+
 def _digest(fields: dict[str, Any]) -> str:
-    return hashlib.sha256(codec.dumps(fields).encode()).hexdigest()
+    return _sha256(codec.canonical(fields))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _writable(value: Any) -> Any:

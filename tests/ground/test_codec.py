@@ -85,6 +85,34 @@ def test_what_does_not_fit_is_refused_by_the_name_of_its_field(text: str, messag
         codec.loads(Inner, text, "file")
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"parts": [{"count": 1}, {"count": "x"}]}, r"file.parts\[1\].count: expected a whole number, got 'x'"),
+        ({"parts": [{"count": 1, "share": []}]}, r"file.parts\[0\].share: expected a number, got \[\]"),
+        ({"parts": {}}, "file.parts: expected a list, got {}"),
+        ({"limits": {"up": 1, "down": None}}, "file.limits.down: expected a number, got None"),
+        ({"pair": [1]}, r"file.pair: expected a list of 2, got \[1\]"),
+        ({"pair": [1, 2]}, r"file.pair\[1\]: expected text, got 2"),
+        ({"on": 1}, "file.on: expected true or false, got 1"),
+    ],
+)
+def test_the_path_leads_through_lists_and_objects(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        codec.decode(Outer, {"name": "x", "colour": "red"} | change, "file")
+
+
+@dataclass(frozen=True)
+class Chain:
+    name: str
+    further: Chain | None = None
+
+
+def test_a_record_may_hold_its_own_kind() -> None:
+    chain = Chain("a", Chain("b", Chain("c")))
+    assert chain == codec.loads(Chain, codec.dumps(chain))
+
+
 def test_an_unknown_word_of_an_enumeration_names_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="'green' is not one of red, blue"):
         codec.decode(Outer, {"name": "x", "colour": "green"})
