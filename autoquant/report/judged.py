@@ -8,6 +8,9 @@ from autoquant.oracle.records import Evaluation, GateResult
 from autoquant.report.model import Attempt, Gate, Stress
 from autoquant.report.text import clean, fixed, percent
 
+_SHARES = ("drawdown", "exposure")
+"""Gates whose readings are fractions."""
+
 
 def attempt_of(
     view: AttemptView,
@@ -59,6 +62,7 @@ def attempt_of(
         missing="" if view.score is not None else _missing(view, evaluation),
         tokens=amounts[0] if amounts else None,
         cost=amounts[1] if amounts else None,
+        reason=clean(decision.reason, 300),
     )
 
 
@@ -92,10 +96,16 @@ def _gate_words(gate: GateResult) -> str:
     name = clean(gate.name, 40)
     if gate.value is None or gate.limit is None:
         return name
-    write = percent if gate.name == "drawdown" else _plain
     fold = f" in fold {gate.fold}" if gate.fold is not None else ""
-    return f"{name} {write(gate.value)} of {write(gate.limit)}{fold}"
+    return f"{name} {gate_figure(gate.name, gate.value)} of {gate_figure(gate.name, gate.limit)}{fold}"
 
 
-def _plain(value: float) -> str:
+def gate_figure(name: str, value: float) -> str:
+    """A gate's value, limit or headroom in the gate's own unit.
+
+    >>> gate_figure("drawdown", 0.25), gate_figure("turnover", 51.234), gate_figure("trades", 20.0)
+    ('25.0\u202f%', '51.23', '20')
+    """
+    if name in _SHARES:
+        return percent(value)
     return f"{value:,.0f}" if value == int(value) else fixed(value, 2)

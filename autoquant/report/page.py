@@ -11,7 +11,7 @@ from typing import Any
 from autoquant import files
 from autoquant.errors import UserError
 from autoquant.protocol import PROTOCOL
-from autoquant.report import charts, findings, journal, sources, text, trust
+from autoquant.report import charts, findings, journal, rows, sources, text, trust
 from autoquant.report.collect import Collected, collect, newest_race
 from autoquant.report.colour import ink
 from autoquant.report.frames import Drawing
@@ -78,7 +78,7 @@ def race_page(collected: Collected) -> str:
             standings.context(race, table),
             course.context(race, table),
             sealed.context(race),
-            attempts.context(race, table),
+            attempts.context(collected, table),
             work.context(race),
             provenance.context(race),
         ),
@@ -110,7 +110,7 @@ def journal_page(notes: Journal) -> str:
         verdict=journal.verdict(notes),
         journal_chart=Drawing.of(lambda width: charts.race_chart(notes.course, width)) if scored else None,
         statuses=attempts.statuses(notes.entrant.attempts),
-        attempts=notes.entrant.attempts[-attempts.ROWS :],
+        attempts=rows.journal_rows(notes.entrant.attempts[-rows.ROWS :]),
         protocol_version=PROTOCOL.version,
         protocol_digest=PROTOCOL.digest,
     )

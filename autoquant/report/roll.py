@@ -57,12 +57,13 @@ def _row(entrant: Entrant, x: Scale, top: float, width: float) -> Markup:
         fig.text(20.0, line, shorten(clean(entrant.name), 26), "label strong"),
         fig.path([(x.start - 4, base), (x.end + 4, base)], "hair"),
         *_strokes(entrant.attempts, x, base),
-        fig.text(width, line, _tally(entrant), "axis", "end"),
+        fig.text(width, line, tally(entrant), "axis", "end"),
         class_=f"a{entrant.index}",
     )
 
 
-def _tally(entrant: Entrant) -> str:
+def tally(entrant: Entrant) -> str:
+    """How many attempts were kept, and how many accepted in any way."""
     accepted = sum(attempt.status in ACCEPTED for attempt in entrant.attempts)
     return f"{entrant.keeps} kept, {accepted} accepted"
 

@@ -5,6 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
+MAY_BE_LEFT_OPEN = {
+    "p": frozenset({"p", "div", "table", "pre", "ul", "ol", "dl", "section", "details", "figure", "h2", "h3"}),
+    "td": frozenset({"td", "th", "tr", "tbody"}),
+    "th": frozenset({"td", "th", "tr", "tbody"}),
+    "tr": frozenset({"tr", "tbody"}),
+    "thead": frozenset({"tbody"}),
+    "tbody": frozenset({"tbody"}),
+}
+"""Tags whose end may be left out, and what beginning ends them (HTML, 13.1.2.4); the end of their parent does too."""
 VOID = frozenset({"meta", "link", "br", "hr", "img", "input"})
 
 
@@ -18,7 +27,7 @@ class Element:
 
 @dataclass
 class Reading(HTMLParser):
-    """Elements, text outside style and script, and whether every tag was closed in order."""
+    """Elements, text outside style and script, and whether every tag that must be was closed in order."""
 
     elements: list[Element] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
@@ -37,6 +46,8 @@ class Reading(HTMLParser):
         if len(names) != len(set(names)):
             self.problems.append(f"{tag} repeats an attribute")
         self.elements.append(Element(tag, {name: value or "" for name, value in attrs}))
+        while self._open and tag in MAY_BE_LEFT_OPEN.get(self._open[-1], ()):
+            self._open.pop()
         if tag not in VOID:
             self._open.append(tag)
 
@@ -44,6 +55,8 @@ class Reading(HTMLParser):
         self.elements.append(Element(tag, {name: value or "" for name, value in attrs}))
 
     def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open[-1] != tag and self._open[-1] in MAY_BE_LEFT_OPEN and tag in self._open:
+            self._open.pop()
         if not self._open or self._open[-1] != tag:
             self.problems.append(f"</{tag}> closes {self._open[-1:]} at {self.getpos()}")
         else:

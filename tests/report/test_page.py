@@ -145,8 +145,8 @@ def test_a_finished_race_shows_its_sections_in_order(full_state: Path):
             "1 Standings",
             "2 The race",
             "3 Sealed year",
-            "4 Every attempt",
-            "5 What it took",
+            "5 Every attempt",
+            "What it took",
             "How they were set",
             "Provenance",
         )
@@ -404,7 +404,7 @@ def test_a_complete_race_on_the_archive_is_publishable(tmp_path: Path):
 
 
 def test_long_races_show_a_part_of_the_rows_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("autoquant.report.panels.attempts.ROWS", 8)
+    monkeypatch.setattr("autoquant.report.rows.ROWS", 8)
     case = RaceCase(tmp_path)
     case.join("a")
     case.attempt("a", "keep", shifted(SEED_FOLDS, 0.5), description="the keep")

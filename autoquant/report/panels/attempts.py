@@ -6,29 +6,36 @@ from collections.abc import Sequence
 from typing import Any
 
 from autoquant.ledger.records import STATUSES
-from autoquant.report.frames import Drawing
-from autoquant.report.model import Attempt, Entrant, Race, Standing
-from autoquant.report.roll import roll_chart
+from autoquant.report.collect import Collected
+from autoquant.report.diffs import Texts
+from autoquant.report.frames import NARROW, WIDE, Drawing
+from autoquant.report.model import Attempt, Race, Standing
+from autoquant.report.roll import roll_chart, roll_scale, tally
+from autoquant.report.rows import race_rows
 
-ROWS = 3000
-"""Attempts in the tables of one page; beyond that each competitor shows its accepted ones and its newest."""
 EVENTS = 200
-_OPEN_ALL = 400
+_OPEN_ALL = 120
 """Up to so many attempts every table stands open."""
 
 
-def context(race: Race, table: Sequence[Standing]) -> dict[str, Any]:
+def context(collected: Collected, table: Sequence[Standing]) -> dict[str, Any]:
     """Names for `panels/attempts.html.j2`."""
+    race = collected.race
     entrants = [standing.entrant for standing in table]
-    tables, shown = _tables(entrants)
+    rows = race_rows(race, entrants, Texts(collected.layout))
+    shown = sum(map(len, rows))
+    left_out = sum(bool(row.compare) for some in rows for row in some)
     return {
         "roll_chart": Drawing.of(lambda width: roll_chart(entrants, width)),
+        "roll_places": [_places(race, width) for width in (WIDE, NARROW)],
         "statuses": statuses([a for entrant in race.entrants for a in entrant.attempts]),
-        "tables": tables,
+        "tables": [(entrant, tally(entrant), some) for entrant, some in zip(entrants, rows, strict=True)],
         "rows_shown": shown,
         "rows_left_out": shown < race.attempts,
+        "diffs_left_out": left_out,
         "open_all": race.attempts <= _OPEN_ALL,
         "events_limit": EVENTS,
+        "event_counts": [(kind, race.events_of(kind)) for kind in ("fault", "violation", "incident")],
     }
 
 
@@ -38,14 +45,7 @@ def statuses(attempts: Sequence[Attempt]) -> list[tuple[str, int]]:
     return [(status, words.count(status)) for status in (*STATUSES, "open") if status in words]
 
 
-def _tables(entrants: Sequence[Entrant]) -> tuple[list[tuple[Entrant, list[Attempt]]], int]:
-    """Rows per competitor, oldest first, and how many in all."""
-    quota = max(1, ROWS // max(1, len(entrants)))
-    tables: list[tuple[Entrant, list[Attempt]]] = []
-    for entrant in entrants:
-        rows = list(entrant.attempts)
-        if sum(len(e.attempts) for e in entrants) > ROWS and len(rows) > quota:
-            ranked = sorted(rows, key=lambda a: (a.status not in ("keep", "search", "archive"), -a.number))
-            rows = sorted(ranked[:quota], key=lambda a: a.number)
-        tables.append((entrant, rows))
-    return tables, sum(len(rows) for _, rows in tables)
+def _places(race: Race, width: float) -> str:
+    """Pixels of the first and the last attempt's stroke, and the last one's number, for the script."""
+    x = roll_scale(race.entrants, width)
+    return f"{x.start:g} {x.end:g} {x.high:g}"

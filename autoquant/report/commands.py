@@ -1,0 +1,42 @@
+"""Commands a reader can copy to check a number, with the places of the race that is shown."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from autoquant.ledger.layout import RaceLayout
+from autoquant.report.model import Race
+
+DEMO = Path("demo")
+"""Where `arena.py demo` keeps its race and its market."""
+
+
+def data_option(race: Race) -> str:
+    """How a command is pointed at the race's market; empty for the checkout's own."""
+    return f" --data-dir {DEMO / 'data'}" if race.demo else ""
+
+
+def state_option(race: Race) -> str:
+    """How a command is pointed at the race's record; empty for the checkout's own."""
+    return f" --state-dir {DEMO / 'state'}" if race.demo else ""
+
+
+def race_option(race: Race) -> str:
+    """The race by name."""
+    return f" --race {shlex.quote(race.name)}"
+
+
+def score_again(race: Race, strategy: str) -> str:
+    """Score a strategy of the race again, outside it."""
+    return f"uv run evaluate.py {_blob(race, strategy)}{data_option(race)}"
+
+
+def compare_texts(race: Race, before: str, after: str) -> str:
+    """Show what one strategy changed against another."""
+    return f"git diff --no-index {_blob(race, before)} {_blob(race, after)}"
+
+
+def _blob(race: Race, digest: str) -> str:
+    state = DEMO / "state" if race.demo else Path("state")
+    return shlex.quote(RaceLayout(state, race.name).blob(digest).as_posix())

@@ -1,0 +1,202 @@
+"""The rows of the attempt tables: which are shown, what each says, and what of it there is room for.
+
+A page of five competitors with 150 attempts each stays under 1.5 MB, one of fifty with a thousand under 8 MB. So rows
+are bounded in number, and what is large and can be had by a command (diffs, reasons of what was not accepted) is given
+to accepted attempts first and then to the newest until the share of the tables is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from autoquant.ledger.records import ACCEPTED
+from autoquant.report import commands
+from autoquant.report.diffs import COMMAND_BYTES, Change, Texts, changes
+from autoquant.report.glyphs import fold_bars, fold_columns
+from autoquant.report.judged import gate_figure
+from autoquant.report.model import Attempt, Entrant, Gate, Race
+from autoquant.report.text import fixed
+
+ROWS = 3000
+"""Attempts in the tables of one page; beyond that each competitor shows its accepted ones and its newest."""
+ROW_BYTES = 1_270
+"""About what an attempt takes without its description, its reason and its diff."""
+SHARE = 1_533
+"""Bytes of the page that the tables may take per shown attempt, of at least `SHARED` attempts."""
+SHARED = 750
+
+
+@dataclass(frozen=True)
+class GateRow:
+    """A gate with numbers, in its own unit."""
+
+    name: str
+    value: str
+    limit: str
+    """With the sign that says which side holds."""
+    room: str
+    passed: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """One attempt as the table shows it."""
+
+    attempt: Attempt
+    id: str
+    """Empty where numbers may repeat, in a journal."""
+    folds: str
+    """Folds better, of how many; empty when not compared."""
+    bars: Markup
+    nearest: str
+    """The gate with the least room, in words; empty when none has a number."""
+    columns: Markup
+    gates: tuple[GateRow, ...]
+    shifted: str
+    """Range of the score over moved folds; empty where it was not measured."""
+    reason: str
+    change: Change | None
+    """None where no text is on record, in a journal."""
+    again: str
+    """The command that scores it again; empty where there is no text."""
+    compare: str
+    """The command that shows its diff; empty where the page shows all of it."""
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing came of it, and nothing broke."""
+        return self.attempt.status in ("discard", "gate", "invalid")
+
+
+def choose(entrants: Sequence[Entrant]) -> list[list[Attempt]]:
+    """The attempts of each entrant that are shown, oldest first: all, or accepted ones and then the newest."""
+    quota = max(1, ROWS // max(1, len(entrants)))
+    everything = sum(len(entrant.attempts) for entrant in entrants) <= ROWS
+    chosen: list[list[Attempt]] = []
+    for entrant in entrants:
+        rows = list(entrant.attempts)
+        if not everything and len(rows) > quota:
+            ranked = sorted(rows, key=lambda a: (a.status not in ACCEPTED, -a.number))
+            rows = sorted(ranked[:quota], key=lambda a: a.number)
+        chosen.append(rows)
+    return chosen
+
+
+def race_rows(race: Race, entrants: Sequence[Entrant], texts: Texts) -> list[list[Row]]:
+    """Rows of each entrant's table, with what there is room for."""
+    chosen = choose(entrants)
+    wanted = sorted(
+        ((entrant, attempt) for entrant, attempts in zip(entrants, chosen, strict=True) for attempt in attempts),
+        key=lambda pair: (pair[1].status not in ACCEPTED, -pair[1].number, pair[0].index),
+    )
+    room = SHARE * max(SHARED, len(wanted)) - sum(_least(attempt) for _, attempt in wanted)
+    reasons: set[tuple[int, int]] = set()
+    for entrant, attempt in wanted:
+        size = _size(attempt.reason)
+        if attempt.status in ACCEPTED or size <= room // 2:
+            reasons.add((entrant.index, attempt.number))
+            room -= size
+    pairs = [(_parent(race, entrant, attempt), attempt.strategy) for entrant, attempt in wanted]
+    found = dict(
+        zip(
+            ((entrant.index, attempt.number) for entrant, attempt in wanted),
+            changes(texts, pairs, max(0, room)),
+            strict=True,
+        )
+    )
+    return [
+        [
+            _row(
+                attempt,
+                f"attempt-{entrant.index}-{attempt.number}",
+                attempt.reason if (entrant.index, attempt.number) in reasons else "",
+                found[entrant.index, attempt.number],
+                race,
+            )
+            for attempt in attempts
+        ]
+        for entrant, attempts in zip(entrants, chosen, strict=True)
+    ]
+
+
+def journal_rows(attempts: Sequence[Attempt]) -> list[Row]:
+    """Rows of a standalone journal: no texts, no gates, and numbers that may repeat."""
+    return [_row(attempt, "", "", None, None) for attempt in attempts]
+
+
+def _row(attempt: Attempt, id_: str, reason: str, change: Change | None, race: Race | None) -> Row:
+    gates = [gate for gate in attempt.gate_results if gate.value is not None and gate.limit is not None]
+    folds = "" if attempt.folds_better is None else str(attempt.folds_better)
+    return Row(
+        attempt=attempt,
+        id=id_,
+        folds=f"{folds}/{len(attempt.fold_sharpes)}" if folds and attempt.fold_sharpes else folds,
+        bars=fold_bars(attempt.fold_deltas),
+        nearest=_nearest(gates) if attempt.gates_passed else "",
+        columns=fold_columns(attempt.fold_deltas),
+        gates=tuple(_gate_row(gate) for gate in gates),
+        shifted=_shifted(attempt),
+        reason=reason,
+        change=change,
+        again=commands.score_again(race, attempt.strategy) if race else "",
+        compare=_compare(race, change),
+    )
+
+
+def _compare(race: Race | None, change: Change | None) -> str:
+    whole = change is None or bool(change.runs and not change.more) or change.before == change.after
+    return "" if whole or race is None or change is None else commands.compare_texts(race, change.before, change.after)
+
+
+def _parent(race: Race, entrant: Entrant, attempt: Attempt) -> str:
+    """Digest of the working parent's text."""
+    if 0 < attempt.parent <= len(entrant.attempts):
+        return entrant.attempts[attempt.parent - 1].strategy
+    return race.provenance.seed_strategy
+
+
+def _gate_row(gate: Gate) -> GateRow:
+    value, limit, room = gate.value or 0.0, gate.limit or 0.0, gate.headroom
+    sign = "≥" if _is_floor(gate) else "≤"
+    return GateRow(
+        name=gate.name,
+        value=gate_figure(gate.name, value),
+        limit=f"{sign} {gate_figure(gate.name, limit)}",
+        room="" if room is None else gate_figure(gate.name, room),
+        passed=gate.passed,
+    )
+
+
+def _is_floor(gate: Gate) -> bool:
+    """Whether values above the limit hold: the headroom then grows with the value."""
+    value, limit, room = gate.value or 0.0, gate.limit or 0.0, gate.headroom or 0.0
+    return abs(value - limit - room) < abs(limit - value - room)
+
+
+def _nearest(gates: Sequence[Gate]) -> str:
+    """The gate with the least room beside its limit. Leverage is set by the strategy, not met: it is left out."""
+    rooms = [
+        (gate.headroom / abs(gate.limit), gate)
+        for gate in gates
+        if gate.headroom is not None and gate.limit and gate.name != "leverage"
+    ]
+    if not rooms:
+        return ""
+    _, gate = min(rooms, key=lambda pair: (pair[0], pair[1].name))
+    return f"{gate.name} {gate_figure(gate.name, gate.headroom or 0.0)} left"
+
+
+def _shifted(attempt: Attempt) -> str:
+    scores = [one.score for one in attempt.stress.shifted if one.score is not None] if attempt.stress else []
+    return f"{fixed(min(scores))} to {fixed(max(scores))}" if scores else ""
+
+
+def _least(attempt: Attempt) -> int:
+    return ROW_BYTES + COMMAND_BYTES + _size(attempt.description)
+
+
+def _size(words: str) -> int:
+    return len(escape(words).encode())
