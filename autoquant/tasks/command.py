@@ -36,6 +36,9 @@ def add_options(tasks: argparse.ArgumentParser) -> None:
     grade.add_argument("--task", required=True, metavar="NAME", help="easy, medium or hard")
     grade.add_argument("--final", action="store_true", help="use the hidden bars too (the hard task's full score)")
     grade.set_defaults(what=grade_file)
+    serving = _add(commands, "serve", "serve the tasks as an OpenEnv environment (needs the extra openenv)")
+    serving.add_argument("--port", type=cli.seed_number, default=8000, metavar="N", help="default 8000; 0: a free one")
+    serving.set_defaults(what=serve_tasks)
 
 
 def _add(commands: Commands, name: str, summary: str) -> argparse.ArgumentParser:
@@ -88,6 +91,14 @@ def grade_file(options: Options) -> int:
         cli.emit_json(found)
     else:
         print(cli.printable(text.graded(found)))
+    return 0
+
+
+def serve_tasks(options: Options) -> int:
+    """`tasks serve`."""
+    from autoquant.tasks.server import serve
+
+    serve(options.data_dir, options.port, cli.note)
     return 0
 
 

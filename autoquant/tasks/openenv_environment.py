@@ -1,0 +1,93 @@
+"""One session of the server: an episode behind OpenEnv's interface (the optional extra `openenv`)."""
+
+from __future__ import annotations
+
+import uuid
+from collections import OrderedDict
+from dataclasses import asdict
+from typing import Any
+
+from openenv.core.env_server.interfaces import Environment
+from openenv.core.env_server.types import EnvironmentMetadata
+
+from autoquant.errors import AutoQuantError, UserError
+from autoquant.tasks import episode
+from autoquant.tasks.openenv_models import TaskAction, TaskObservation, TaskState
+from autoquant.tasks.spec import ORDER
+
+REMEMBERED = 32
+"""Answers kept by request id, for a client that asks again after its own time-out."""
+
+
+class TaskEnvironment(Environment[TaskAction, TaskObservation, TaskState]):
+    """An episode of one of the three tasks. Sessions share nothing but the data and the room for gradings."""
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def __init__(self, session: episode.QuantResearchEnv) -> None:
+        super().__init__()
+        self._episode = session
+        self._id = ""
+        self._task = ""
+        self._answers: OrderedDict[str, TaskObservation] = OrderedDict()
+
+    def reset(
+        self, seed: int | None = None, episode_id: str | None = None, task: str = ORDER[0], **kwargs: Any
+    ) -> TaskObservation:
+        """Begin an episode of a task; `seed` changes nothing, the data are what they are."""
+        self._answers.clear()
+        try:
+            observation = self._episode.reset(str(task)[:40])
+        except UserError as error:
+            return TaskObservation(message=f"{error.message}; {error.hint}")
+        self._id, self._task = episode_id or str(uuid.uuid4()), observation.task
+        return _told(observation, None)
+
+    def step(self, action: TaskAction, timeout_s: float | None = None, **kwargs: Any) -> TaskObservation:
+        """Take a step. What goes wrong is told in `message`; a machine's failure costs no step."""
+        request = action.metadata.get("request_id")
+        request = request if isinstance(request, str) and len(request) <= 255 else None
+        if request is not None and request in self._answers:
+            return self._answers[request]
+        asked = episode.Action(action.kind, action.code, action.what, action.first, action.count)
+        try:
+            answer = _told(self._episode.step(asked), request)
+        except UserError as error:
+            answer = TaskObservation(message=f"{error.message}; {error.hint}", done=self._episode.done)
+        except AutoQuantError:
+            answer = TaskObservation(message="the machine failed; the step was not used, ask again")
+        if request is not None:
+            answer.metadata = {"request_id": request}
+            self._answers[request] = answer
+            while len(self._answers) > REMEMBERED:
+                self._answers.popitem(last=False)
+        return answer
+
+    @property
+    def state(self) -> TaskState:
+        """Where the episode stands."""
+        return TaskState(
+            episode_id=self._id or None,
+            step_count=self._episode.steps_used,
+            task=self._task,
+            best=self._episode.best,
+            done=self._episode.done,
+        )
+
+    def get_metadata(self) -> EnvironmentMetadata:
+        """What this environment is."""
+        return EnvironmentMetadata(
+            name="autoquant-tasks", description="Three graded quant tasks on two indices", version="1"
+        )
+
+
+def _told(observation: episode.Observation, request: str | None) -> TaskObservation:
+    plain = asdict(observation)
+    done = plain.pop("done")
+    reward = observation.final_score if observation.final_score is not None else observation.score
+    return TaskObservation(
+        done=done,
+        reward=reward,
+        metadata={} if request is None else {"request_id": request},
+        **{**plain, "ladder": list(plain["ladder"]), "findings": list(plain["findings"])},
+    )

@@ -1,0 +1,106 @@
+"""The tasks over HTTP and WebSocket, as an OpenEnv environment (the optional extra `openenv`).
+
+At most `AT_ONCE` gradings run at a time; further ones wait. Each has a clean process of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autoquant.errors import UserError
+from autoquant.sandbox import WarmParent
+from autoquant.tasks.episode import QuantResearchEnv
+from autoquant.tasks.grader import Ground
+from autoquant.tasks.ground import clean_parent, load_ground
+from autoquant.tasks.spec import ORDER
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+SESSIONS = 8
+AT_ONCE = 2
+MAXIMUM_MESSAGE = 2 * 1024 * 1024
+"""Bytes of one WebSocket message."""
+
+
+class Shop:
+    """What sessions share: the data, read once, and how many gradings may run at a time."""
+
+    def __init__(self, data_root: Path, at_once: int = AT_ONCE) -> None:
+        self._slots = threading.BoundedSemaphore(at_once)
+        with clean_parent() as parent:
+            self._grounds = {name: load_ground(data_root, name, parent) for name in ORDER}
+
+    def ground(self, name: str) -> Ground:
+        """What a task is graded on.
+
+        Raises
+        ------
+        UserError : no such task.
+        """
+        if name not in self._grounds:
+            raise UserError(f"there is no task {name!r}", f"tasks: {', '.join(ORDER)}")
+        return self._grounds[name]
+
+    @contextmanager
+    def parent(self) -> Iterator[WarmParent]:
+        """A clean process, once one of the slots is free. The slot returns whatever becomes of the client."""
+        with self._slots, clean_parent() as parent:
+            yield parent
+
+    def episode(self) -> QuantResearchEnv:
+        """A session's own episode."""
+        parent: Callable[[], AbstractContextManager[WarmParent]] = self.parent
+        return QuantResearchEnv(self.ground, parent)
+
+
+def make_app(shop: Shop, sessions: int = SESSIONS) -> FastAPI:
+    """The server as an application."""
+    from openenv.core.env_server.http_server import create_fastapi_app
+
+    from autoquant.tasks.openenv_environment import TaskEnvironment
+    from autoquant.tasks.openenv_models import TaskAction, TaskObservation
+
+    return create_fastapi_app(
+        lambda: TaskEnvironment(shop.episode()), TaskAction, TaskObservation, max_concurrent_envs=sessions
+    )
+
+
+def serve(data_root: Path, port: int, say: Callable[[str], None], host: str = "127.0.0.1") -> None:
+    """Serve until interrupted.
+
+    Parameters
+    ----------
+    port : 0 takes a free one; `say` tells which.
+
+    Raises
+    ------
+    UserError : the extra is not installed, or the port is taken. DataError : no index data.
+    """
+    if importlib.util.find_spec("openenv") is None:
+        raise UserError("serving needs openenv-core", "uv sync --extra openenv")
+    import uvicorn
+
+    with contextlib.closing(_listen(host, port)) as listener:
+        app = make_app(Shop(data_root))
+        say(f"serving {', '.join(ORDER)} on http://{host}:{listener.getsockname()[1]}; Ctrl-C ends it")
+        config = uvicorn.Config(app, log_level="warning", ws_max_size=MAXIMUM_MESSAGE, lifespan="off")
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise UserError(f"port {port} of {host}: {error.strerror}", "choose another one: --port N") from None
+    return listener
