@@ -41,23 +41,22 @@ class TaskEnvironment(Environment[TaskAction, TaskObservation, TaskState]):
         except UserError as error:
             return TaskObservation(message=f"{error.message}; {error.hint}")
         self._id, self._task = episode_id or str(uuid.uuid4()), observation.task
-        return _told(observation, None)
+        return _told(observation)
 
     def step(self, action: TaskAction, timeout_s: float | None = None, **kwargs: Any) -> TaskObservation:
         """Take a step. What goes wrong is told in `message`; a machine's failure costs no step."""
-        request = action.metadata.get("request_id")
-        request = request if isinstance(request, str) and len(request) <= 255 else None
+        request = action.request_id
         if request is not None and request in self._answers:
             return self._answers[request]
         asked = episode.Action(action.kind, action.code, action.what, action.first, action.count)
         try:
-            answer = _told(self._episode.step(asked), request)
+            answer = _told(self._episode.step(asked))
         except UserError as error:
             answer = TaskObservation(message=f"{error.message}; {error.hint}", done=self._episode.done)
         except AutoQuantError:
             answer = TaskObservation(message="the machine failed; the step was not used, ask again")
         if request is not None:
-            answer.metadata = {"request_id": request}
+            answer.request_id = request
             self._answers[request] = answer
             while len(self._answers) > REMEMBERED:
                 self._answers.popitem(last=False)
@@ -81,13 +80,12 @@ class TaskEnvironment(Environment[TaskAction, TaskObservation, TaskState]):
         )
 
 
-def _told(observation: episode.Observation, request: str | None) -> TaskObservation:
+def _told(observation: episode.Observation) -> TaskObservation:
     plain = asdict(observation)
     done = plain.pop("done")
     reward = observation.final_score if observation.final_score is not None else observation.score
     return TaskObservation(
         done=done,
         reward=reward,
-        metadata={} if request is None else {"request_id": request},
         **{**plain, "ladder": list(plain["ladder"]), "findings": list(plain["findings"])},
     )

@@ -12,18 +12,20 @@ from autoquant.tasks.explore import MAXIMUM_ROWS
 
 
 class TaskAction(Action):
-    """One step. A `request_id` in `metadata` comes back with the answer; a repeated one is answered from memory."""
+    """One step. A `request_id` comes back with the answer; a repeated one is answered from memory."""
 
     kind: Literal["explore_data", "submit_code", "run_backtest", "submit_final"]
     code: str | None = Field(default=None, max_length=MAXIMUM_CODE)
     what: Literal["summary", "rows", "days"] = "summary"
     first: int = Field(default=0, ge=0, le=10_000_000)
     count: int = Field(default=20, ge=0, le=MAXIMUM_ROWS)
+    request_id: str | None = Field(default=None, max_length=255)
 
 
 class TaskObservation(Observation):
     """What an agent gets; the fields of `episode.Observation`, with the score as the reward."""
 
+    request_id: str | None = None
     task: str = ""
     step: int = 0
     steps_left: int = 0

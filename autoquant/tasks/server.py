@@ -91,7 +91,7 @@ def serve(data_root: Path, port: int, say: Callable[[str], None], host: str = "1
     with contextlib.closing(_listen(host, port)) as listener:
         app = make_app(Shop(data_root))
         say(f"serving {', '.join(ORDER)} on http://{host}:{listener.getsockname()[1]}; Ctrl-C ends it")
-        config = uvicorn.Config(app, log_level="warning", ws_max_size=MAXIMUM_MESSAGE, lifespan="off")
+        config = uvicorn.Config(app, log_level="critical", ws_max_size=MAXIMUM_MESSAGE, lifespan="off")
         uvicorn.Server(config).run(sockets=[listener])
 
 
