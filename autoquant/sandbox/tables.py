@@ -93,7 +93,7 @@ def _note(data: bytes, rows: int, wanted: tuple[str, ...]) -> dict[str, Any]:
         note = json.loads(data.rstrip(b"\0"))
         names, kinds = [str(name)[:40] for name in note["columns"]][:24], [str(kind)[:1] for kind in note["kinds"]]
         told, count = int(note["rows"]), int(note["count"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return {}
     numeric = note.get("numeric") is True and len(kinds) == len(wanted) and 0 <= told <= rows
     clean = [name if name.isprintable() else ascii(name) for name in names]

@@ -12,8 +12,8 @@ import pandas as pd
 from autoquant.sandbox import wire
 from autoquant.sandbox.refusal import RefusedError
 
-_SHOWN = 24
-"""Column names that are told, each cut to 40 characters."""
+_SHOWN, _NAME = 24, 30
+"""Column names that are told, and characters of each: what fits into `wire.NOTE_BYTES` whatever they are."""
 
 
 def answer(header: wire.CallHeader, data: mmap.mmap, output: mmap.mmap, file_name: str) -> None:
@@ -34,10 +34,10 @@ def answer(header: wire.CallHeader, data: mmap.mmap, output: mmap.mmap, file_nam
         raise RefusedError("TooManyRows", f"{len(trades)} rows of trades for {header.rows} bars")
     columns = [str(name) for name in trades.columns]
     values = _values(trades, wanted) if sorted(columns) == sorted(wanted) else None
-    kinds = [trades[name].dtype.kind for name in wanted] if values is not None else []
-    shown = [name[:40] for name in columns[:_SHOWN]]
+    kinds = [] if values is None else [trades[name].dtype.kind if len(trades) else "f" for name in wanted]
+    shown = [(name if name.isprintable() else ascii(name))[:_NAME] for name in columns[:_SHOWN]]
     note = {"columns": shown, "count": len(columns), "rows": len(trades), "kinds": kinds, "numeric": values is not None}
-    text = json.dumps(note).encode()
+    text = json.dumps(note, ensure_ascii=False).encode()
     output[wire.VALUES_AT : wire.VALUES_AT + len(text)] = text
     if values is not None:
         at = wire.VALUES_AT + wire.NOTE_BYTES
@@ -48,7 +48,8 @@ def _input(header: wire.CallHeader, data: mmap.mmap) -> tuple[list[pd.DataFrame]
     rows, at = header.rows, wire.HEADER_BYTES
     times = np.frombuffer(data, np.int64, rows, at)
     at += rows * 8
-    columns = np.frombuffer(data, np.float64, header.fields * rows, at).reshape(header.fields, rows)
+    # A copy: frames that may be written to, as a reader of files gives them.
+    columns = np.frombuffer(data, np.float64, header.fields * rows, at).reshape(header.fields, rows).copy()
     at += header.fields * rows * 8
     names = data[at : at + header.names_bytes].decode().split("\n")
     source = data[at + header.names_bytes : at + header.names_bytes + header.source_bytes].decode()
@@ -63,7 +64,12 @@ def _input(header: wire.CallHeader, data: mmap.mmap) -> tuple[list[pd.DataFrame]
 
 
 def _values(trades: pd.DataFrame, wanted: list[str]) -> np.ndarray[Any, np.dtype[np.float64]] | None:
-    """(rows, wanted) floats; None when a column holds something that is not a number."""
+    """(rows, wanted) floats; None when a column holds something that is not a number.
+
+    Without rows there is nothing in a column, whatever its type: pandas makes it `object`.
+    """
+    if not len(trades):
+        return np.empty((0, len(wanted)))
     if any(trades[name].dtype.kind not in "iufb" for name in wanted):
         return None
     return np.ascontiguousarray(trades[wanted].to_numpy(dtype=np.float64, na_value=np.nan))
