@@ -22,22 +22,23 @@ def main(argv: list[str] | None = None) -> int:
         "--out", type=Path, default=cli.HOME / "docs" / "index.html", metavar="FILE", help="default: docs/index.html"
     )
     parser.add_argument("--race", metavar="NAME", help="default: the race created last")
-    parser.add_argument("--watch", action="store_true", help="draw again every 60 s")
+    parser.add_argument("--watch", action="store_true", help="draw again every 60 s; the open page follows")
     cli.add_home_options(parser, state=True)
     cli.add_json_option(parser)
     options = parser.parse_args(argv)
 
     from autoquant.clock import SystemClock
-    from autoquant.report import render_report, report_facts
-    from autoquant.report.watch import watch
+    from autoquant.report import redraw, render_report, report_facts
 
     def draw() -> Path:
         source = _source(options.data_dir)
-        return render_report(options.state_dir, options.race, options.out, home=cli.HOME, source=source)
+        return render_report(
+            options.state_dir, options.race, options.out, home=cli.HOME, source=source, watched=options.watch
+        )
 
     if options.watch:
         cli.note(f"drawing {options.out} every 60 s; Ctrl-C ends it")
-        watch(draw, SystemClock(), cli.note)
+        redraw(draw, SystemClock(), cli.note)
     written = draw()
     if options.json:
         cli.emit_json({"page": str(written), **report_facts(options.state_dir, options.race)})

@@ -173,6 +173,7 @@ def _add_report(commands: Commands) -> None:
     report = _add(commands, "report", _report, "write a race's page, one self-contained HTML file")
     report.add_argument("--out", type=Path, required=True, metavar="FILE", help="where to write it")
     _race(report, "the race to show (default: the newest)")
+    report.add_argument("--watch", action="store_true", help="write it again every 60 s; the open page follows")
     cli.add_home_options(report, state=True)
     cli.add_json_option(report)
 
@@ -365,10 +366,18 @@ def _placebo(options: Options) -> int:
 
 def _report(options: Options) -> int:
     from autoquant.arena.show.status import find_race
-    from autoquant.report import render_report, report_facts
+    from autoquant.clock import SystemClock
+    from autoquant.report import redraw, render_report, report_facts
 
     layout = find_race(options.state_dir, options.race)
-    written = render_report(options.state_dir, layout.race, options.out, home=cli.HOME)
+
+    def draw() -> Path:
+        return render_report(options.state_dir, layout.race, options.out, home=cli.HOME, watched=options.watch)
+
+    if options.watch:
+        cli.note(f"drawing {options.out} every 60 s; Ctrl-C ends it")
+        redraw(draw, SystemClock(), cli.note)
+    written = draw()
     if options.json:
         cli.emit_json({"page": str(written), **report_facts(options.state_dir, layout.race)})
     else:

@@ -10,5 +10,6 @@ from __future__ import annotations
 
 from autoquant.report.facts import report_facts
 from autoquant.report.page import render_report
+from autoquant.report.watch import redraw
 
-__all__ = ["render_report", "report_facts"]
+__all__ = ["redraw", "render_report", "report_facts"]

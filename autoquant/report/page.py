@@ -18,10 +18,12 @@ from autoquant.report.frames import Drawing
 from autoquant.report.model import Fact, Journal, Tone
 from autoquant.report.panels import attempts, course, provenance, sealed, standings, work
 from autoquant.report.render import render
-from autoquant.report.scriptdata import script_data
+from autoquant.report.scriptdata import RELOAD, script_data
 
 
-def render_report(state_dir: Path, race: str | None, out: Path, *, home: Path, source: str | None = None) -> Path:
+def render_report(
+    state_dir: Path, race: str | None, out: Path, *, home: Path, source: str | None = None, watched: bool = False
+) -> Path:
     """Write the page of a race, atomically.
 
     Parameters
@@ -31,6 +33,7 @@ def render_report(state_dir: Path, race: str | None, out: Path, *, home: Path, s
     out : file to write.
     home : checkout whose results.tsv is the journal.
     source : name of the data set up now, for the journal; a race knows its own.
+    watched : it is drawn again every minute, so an open page takes its new version until everybody has ended.
 
     Returns
     -------
@@ -44,27 +47,30 @@ def render_report(state_dir: Path, race: str | None, out: Path, *, home: Path, s
     """
     if out.is_dir():
         raise UserError(f"--out {out}: is a folder", "name the file to write, for example docs/index.html")
-    files.atomic_write(out, page(state_dir, race, home=home, source=source))
+    files.atomic_write(out, page(state_dir, race, home=home, source=source, watched=watched))
     return out
 
 
-def page(state_dir: Path, race: str | None, *, home: Path, source: str | None = None) -> str:
+def page(state_dir: Path, race: str | None, *, home: Path, source: str | None = None, watched: bool = False) -> str:
     """The page as text; parameters as `render_report`."""
     name = race if race is not None else newest_race(state_dir)
     if name is not None:
-        return race_page(collect(state_dir, name))
+        return race_page(collect(state_dir, name), watched=watched)
     notes = journal.read_journal(home, source)
-    return journal_page(notes) if notes is not None else empty_page()
+    reload = RELOAD if watched else None
+    return journal_page(notes, reload) if notes is not None else empty_page(reload)
 
 
-def race_page(collected: Collected) -> str:
+def race_page(collected: Collected, *, watched: bool = False) -> str:
     """The page of a race."""
     race = collected.race
     table = findings.standings(race)
+    data = script_data(race, watched=watched)
     return render(
         "race.html.j2",
         [ink(entrant.colour, entrant.index) for entrant in race.entrants],
-        data=script_data(race),
+        data=data,
+        reload=data["reload"],
         **_together(
             {
                 "race": race,
@@ -93,7 +99,7 @@ def _together(*parts: dict[str, Any]) -> dict[str, Any]:
     return {name: value for part in parts for name, value in part.items()}
 
 
-def journal_page(notes: Journal) -> str:
+def journal_page(notes: Journal, reload: int | None = None) -> str:
     """The page of a standalone journal."""
     scored = any(attempt.score is not None for attempt in notes.entrant.attempts)
     strip = (
@@ -104,6 +110,7 @@ def journal_page(notes: Journal) -> str:
     return render(
         "journal.html.j2",
         [ink("", 0)],
+        reload=reload,
         journal=notes,
         source=notes.source,
         strip=strip,
@@ -116,6 +123,6 @@ def journal_page(notes: Journal) -> str:
     )
 
 
-def empty_page() -> str:
+def empty_page(reload: int | None = None) -> str:
     """The page of a checkout where nothing has run."""
-    return render("empty.html.j2", [], source=sources.describe(sources.ARCHIVE))
+    return render("empty.html.j2", [], reload=reload, source=sources.describe(sources.ARCHIVE))

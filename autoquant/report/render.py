@@ -23,7 +23,14 @@ from autoquant.report.model import Entrant
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def render(template: str, inks: Sequence[Ink], data: dict[str, Any] | None = None, **context: Any) -> str:
+def render(
+    template: str,
+    inks: Sequence[Ink],
+    data: dict[str, Any] | None = None,
+    sheets: str = "style",
+    reload: int | None = None,
+    **context: Any,
+) -> str:
     """A page.
 
     Parameters
@@ -31,18 +38,25 @@ def render(template: str, inks: Sequence[Ink], data: dict[str, Any] | None = Non
     template : file below `templates/`.
     inks : the competitors' colours by index.
     data : what the script reads; None for a page without script.
+    sheets : folder below `templates/` whose style sheets come after those of `style`.
+    reload : seconds after which a page asks for itself again; None for never. Where there is a script, it does so
+        itself, at a moment that suits the reader, and the browser only does where scripts are off.
     context : names the template uses.
     """
     environment = _environment()
     script = "" if data is None else _script()
-    sheets = sorted(path.name for path in (TEMPLATES / "style").glob("*.css.j2"))
-    style = Markup("\n").join(Markup(environment.get_template(f"style/{name}").render(inks=inks)) for name in sheets)
+    files = [
+        path for folder in dict.fromkeys(("style", sheets)) for path in sorted((TEMPLATES / folder).glob("*.css.j2"))
+    ]
+    names = [path.relative_to(TEMPLATES).as_posix() for path in files]
+    style = Markup("\n").join(Markup(environment.get_template(name).render(inks=inks)) for name in names)
     return environment.get_template(template).render(
         style=style,
         style_hash=_hash(style),
         script=Markup(script),
         script_hash=_hash(script),
         data=None if data is None else embedded(data),
+        reload=reload,
         **context,
     )
 

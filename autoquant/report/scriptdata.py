@@ -1,12 +1,99 @@
-"""What the page's script reads: names by index, so far."""
+"""What the page's script reads, and what the downloads are made of: every attempt, in columns, full precision.
+
+    {"race": "autumn", "reload": null, "seed": 0.31, "floor": 0.312, "lean": false,
+     "statuses": ["keep", …, "open"], "axes": ["attempt", "time"],
+     "competitors": ["sol", …], "control": [false, …], "ends": [{"attempt": 50, "time": 8100.0}, …],
+     "attempts": [{"utc": […], "status": […], "score": […], …}, …]}
+
+`competitors`, `control`, `ends` and `attempts` go by index. In a column the n-th value is that of attempt n; a column
+in which nothing is known is left out. `utc` is seconds since 1970, each after the first as the difference to the one
+before; `status` counts into `statuses`; `ends` says where a competitor's lines end on the axes it has a place on.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
-from autoquant.report.model import Race
+from autoquant.ledger.records import STATUSES
+from autoquant.report import axes
+from autoquant.report.axes import Axis
+from autoquant.report.model import Attempt, Entrant, Race
+
+WHOLE = 5000
+"""Attempts of which everything is in the page; of larger races only what the charts need (`lean`)."""
+RELOAD = 60
+"""Seconds after which a watched page takes its new version."""
+OPEN = "open"
+"""Stands for the status of an attempt without a verdict."""
+
+_DIGITS = 7
+"""Significant digits of what is not exact in a lean page."""
+_LEAN: dict[str, Callable[[Attempt], Any]] = {
+    "score": lambda a: a.score,
+    "delta": lambda a: a.delta,
+    "folds_better": lambda a: a.folds_better,
+    "parent": lambda a: a.parent,
+    "tokens": lambda a: a.tokens,
+    "cost_usd": lambda a: a.cost,
+    "agent_seconds": lambda a: a.agent_seconds,
+}
+_REST: dict[str, Callable[[Attempt], Any]] = {
+    "score_double_cost": lambda a: a.double_cost,
+    "score_one_bar_later": lambda a: a.delayed,
+    "drawdown": lambda a: a.drawdown,
+    "turnover": lambda a: a.turnover,
+    "trades": lambda a: a.trades,
+    "lineage": lambda a: a.lineage,
+    "strategy": lambda a: a.strategy or None,
+    "commit": lambda a: a.commit,
+    "description": lambda a: a.description or None,
+}
 
 
-def script_data(race: Race) -> dict[str, Any]:
-    """Plain values, JSON at last."""
-    return {"race": race.name, "competitors": [entrant.name for entrant in race.entrants]}
+def script_data(race: Race, *, watched: bool = False) -> dict[str, Any]:
+    """Plain values, JSON at last. The page of a watched race takes its new version until everybody has ended."""
+    lean = race.attempts > WHOLE
+    offered = axes.offered(race.entrants)
+    return {
+        "race": race.name,
+        "reload": RELOAD if watched and not race.finished else None,
+        "seed": race.seed_score,
+        "floor": race.noise_floor,
+        "lean": lean,
+        "statuses": [*STATUSES, OPEN],
+        "axes": [axis.value for axis in offered],
+        "competitors": [entrant.name for entrant in race.entrants],
+        "control": [entrant.control for entrant in race.entrants],
+        "ends": [_ends(entrant, offered) for entrant in race.entrants],
+        "attempts": [columns(entrant.attempts, lean=lean) for entrant in race.entrants],
+    }
+
+
+def columns(attempts: Sequence[Attempt], *, lean: bool) -> dict[str, list[Any]]:
+    """One competitor's attempts by column."""
+    words = [*STATUSES, OPEN]
+    moments = [_seconds(attempt.utc) for attempt in attempts]
+    found: dict[str, list[Any]] = {
+        "utc": [*moments[:1], *(after - before for before, after in pairwise(moments))],
+        "status": [words.index(attempt.status or OPEN) for attempt in attempts],
+    }
+    for name, read in (_LEAN if lean else _LEAN | _REST).items():
+        values = [read(attempt) for attempt in attempts]
+        if any(value is not None for value in values):
+            found[name] = [_short(value) for value in values] if lean and name != "score" else values
+    return found
+
+
+def _ends(entrant: Entrant, offered: Sequence[Axis]) -> dict[str, float]:
+    return {axis.value: axes.extent(entrant, axis) for axis in offered if axes.present([entrant], axis)}
+
+
+def _seconds(utc: str) -> int:
+    return int(dt.datetime.fromisoformat(utc).timestamp())
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value

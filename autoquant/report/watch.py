@@ -11,7 +11,7 @@ from autoquant.errors import AutoQuantError
 SECONDS = 60.0
 
 
-def watch(draw: Callable[[], object], clock: Clock, note: Callable[[str], None], *, rounds: int | None = None) -> None:
+def redraw(draw: Callable[[], object], clock: Clock, note: Callable[[str], None], *, rounds: int | None = None) -> None:
     """Call `draw` now and every minute, for ever or `rounds` times.
 
     The first failure ends it, since the command line is then wrong; a later one is noted and the old page stays.

@@ -11,7 +11,7 @@ from autoquant.errors import UserError
 from autoquant.ledger.views import results_tsv
 from autoquant.report.journal import read_journal
 from autoquant.report.page import page
-from autoquant.report.watch import SECONDS, watch
+from autoquant.report.watch import SECONDS, redraw
 
 
 def journalled(home: Path) -> str:
@@ -99,7 +99,7 @@ def test_watching_draws_every_minute_and_survives_a_failed_drawing():
         if len(drawn) == 2:
             raise UserError("disk full")
 
-    watch(draw, clock, notes.append, rounds=3)
+    redraw(draw, clock, notes.append, rounds=3)
     assert [0, 1, 2] == drawn
     assert [SECONDS, SECONDS] == clock.slept  # type: ignore[attr-defined]
     assert ["page not renewed: disk full"] == notes
@@ -110,4 +110,4 @@ def test_watching_ends_at_once_when_the_first_drawing_fails():
         raise UserError("no race 'x'")
 
     with pytest.raises(UserError):
-        watch(draw, _Clock(), print, rounds=3)
+        redraw(draw, _Clock(), print, rounds=3)

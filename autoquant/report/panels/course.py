@@ -150,4 +150,3 @@ def _rows(entrants: Sequence[Entrant]) -> list[Row]:
                 whole = None if tokens is None else int(tokens)
                 rows.append(Row(entrant, line, step.attempt, step.score, seconds, whole, cost))
     return rows
-
