@@ -140,17 +140,17 @@ def _names(cls: type) -> tuple[str, ...]:
 
 def _reader(kind: Any) -> Reader:
     """What reads a value of type `kind`."""
-    origin = typing.get_origin(kind)
+    if dataclasses.is_dataclass(kind):
+        return _dataclass_reader(typing.cast(type, kind))
     if kind in _LEAVES:
         return _LEAVES[kind]
+    origin = typing.get_origin(kind)
     if origin in (types.UnionType, typing.Union):
         return _union_reader(typing.get_args(kind))
     if origin is tuple:
         return _tuple_reader(typing.get_args(kind))
     if origin is dict:
         return _dict_reader(_reader(typing.get_args(kind)[1]))
-    if dataclasses.is_dataclass(kind):
-        return _dataclass_reader(typing.cast(type, kind))
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return _enum_reader(kind)
     raise TypeError(f"codec cannot decode {kind}")

@@ -7,7 +7,7 @@ is missing or does not carry that digest contributes nothing and is listed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from autoquant.errors import UserError
@@ -19,10 +19,21 @@ from autoquant.ledger.replay import replay
 from autoquant.ledger.views import CompetitorView, RaceView
 from autoquant.oracle.records import Evaluation
 from autoquant.protocol import PROTOCOL
-from autoquant.report import sources
+from autoquant.report import reading, sources
 from autoquant.report.agenttime import agent_times
 from autoquant.report.judged import attempt_of
-from autoquant.report.model import Attempt, Entrant, Event, Lockbox, LockboxStage, Provenance, Race, Step, Verdict
+from autoquant.report.model import (
+    Attempt,
+    Entrant,
+    Event,
+    Lockbox,
+    LockboxStage,
+    Provenance,
+    Race,
+    Reading,
+    Step,
+    Verdict,
+)
 from autoquant.report.returns import Returns
 from autoquant.report.shelf import Shelf
 from autoquant.report.spending import attempt_amounts, setup_of, work_of
@@ -66,9 +77,9 @@ def collect(state_dir: Path, race: str) -> Collected:
     shelf = Shelf(layout)
     seed = shelf.seed(view.seed.evaluation_digest) if view.seed else None
     verdicts = _verdicts(view, shelf)
-    times = agent_times(records)
+    times, wanted = agent_times(records), reading.wanted(view.competitors)
     entrants = tuple(
-        _entrant(competitor, index, view, seed, verdicts, shelf, times.get(competitor.name, {}))
+        _entrant(competitor, index, view, seed, verdicts, shelf, wanted[competitor.name], times)
         for index, competitor in enumerate(view.competitors.values())
     )
     created = view.created
@@ -89,6 +100,7 @@ def collect(state_dir: Path, race: str) -> Collected:
         events=_events(records),
         untrusted=tuple(shelf.untrusted),
         provenance=_provenance(view),
+        reading=_reading(view, wanted),
     )
     return Collected(model, shelf.returns(list(view.competitors)), layout)
 
@@ -100,18 +112,22 @@ def _entrant(
     seed: Evaluation | None,
     verdicts: tuple[Verdict, ...],
     shelf: Shelf,
-    times: Mapping[int, float],
+    wanted: reading.Wanted,
+    times: Mapping[str, Mapping[int, float]],
 ) -> Entrant:
     evaluations: dict[int, Evaluation | None] = {0: seed}
     attempts: list[Attempt] = []
-    amounts = attempt_amounts(view)
+    amounts, seconds = attempt_amounts(view), times.get(view.name, {})
     for attempt in view.attempts:
-        number = attempt.attempt
-        evaluations[number] = shelf.attempt(view.name, number, attempt.evaluation)
-        stress = shelf.stress(view.name, number, attempt.detail) if attempt.accepted else None
-        base = evaluations.get(attempt.parent)
-        made = attempt_of(attempt, evaluations[number], base, stress, amounts.get(number))
-        attempts.append(replace(made, agent_seconds=times.get(number)))
+        number, stress = attempt.attempt, None
+        if number in wanted.answers:
+            days = number in wanted.returns
+            evaluations[number] = shelf.attempt(view.name, number, attempt.evaluation, returns=days)
+            stress = shelf.stress(view.name, number, attempt.detail) if attempt.accepted else None
+        elif number in wanted.returns:
+            shelf.attempt(view.name, number, attempt.evaluation, returns=True)
+        answer, base = evaluations.get(number), evaluations.get(attempt.parent)
+        attempts.append(attempt_of(attempt, answer, base, stress, amounts.get(number), seconds.get(number)))
     start = (Step(0, race.seed.score),) if race.seed else ()
     closed = [a for a in attempts if a.score is not None]
     champion = attempts[view.champion - 1] if view.champion else None
@@ -141,6 +157,17 @@ def _entrant(
         setup=setup_of(view),
         archive=tuple(view.archive.items()),
     )
+
+
+def _reading(view: RaceView, wanted: Mapping[str, reading.Wanted]) -> Reading:
+    """Of all evaluations the ledger names, how many were opened for the page."""
+    opened = recorded = 0
+    for name, competitor in view.competitors.items():
+        numbers = wanted[name].answers | wanted[name].returns
+        found = [attempt.attempt for attempt in competitor.attempts if attempt.evaluation is not None]
+        recorded += len(found)
+        opened += sum(number in numbers for number in found)
+    return Reading(opened, recorded, max((len(some.returns) for some in wanted.values()), default=0))
 
 
 def _verdicts(view: RaceView, shelf: Shelf) -> tuple[Verdict, ...]:

@@ -18,6 +18,7 @@ def attempt_of(
     parent: Evaluation | None,
     stress: Stress | None,
     amounts: tuple[int, float | None] | None,
+    seconds: float | None,
 ) -> Attempt:
     """The page's attempt.
 
@@ -27,6 +28,7 @@ def attempt_of(
     evaluation, parent : trusted evaluations of it and of the working parent of that moment, where there are.
     stress : of an accepted attempt.
     amounts : tokens and US dollars put down to it.
+    seconds : of the agent's own time up to its opening.
     """
     decision = view.decision or r.DecisionSummary()
     sharpes = evaluation.fold_sharpes if evaluation else ()
@@ -62,6 +64,7 @@ def attempt_of(
         missing="" if view.score is not None else _missing(view, evaluation),
         tokens=amounts[0] if amounts else None,
         cost=amounts[1] if amounts else None,
+        agent_seconds=seconds,
         reason=clean(decision.reason, 300),
     )
 

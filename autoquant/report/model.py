@@ -230,7 +230,7 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Standing:
-    """A line of the leaderboard. Who is within one noise floor of a group's first shares its rank."""
+    """A line of the leaderboard. Who cannot be told apart shares a rank."""
 
     rank: int | None
     shared: bool
@@ -267,6 +267,22 @@ class Event:
     competitor: str | None
     attempt: int | None
     words: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How many evaluation files the page is made from: of a huge race not all are opened."""
+
+    opened: int
+    recorded: int
+    """Evaluations of attempts that the ledger names."""
+    sample: int
+    """Attempts of one competitor, at most, whose daily returns the statistics are made from."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether some were left closed."""
+        return self.opened < self.recorded
 
 
 @dataclass(frozen=True)
@@ -322,6 +338,7 @@ class Race:
     untrusted: tuple[str, ...]
     """Evaluation files that do not carry the digest the ledger names: shown nowhere else."""
     provenance: Provenance
+    reading: Reading
 
     @property
     def attempts(self) -> int:
