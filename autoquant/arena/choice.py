@@ -29,30 +29,33 @@ class Choice:
     """Everybody asked for who has not ended, those who join included."""
 
 
-def choose_race(state: Path, asked: Sequence[Competitor], race: str | None, now: dt.datetime) -> Choice:
-    """Find the race that `asked` competitors are to run in.
+def choose_race(
+    state: Path, asked: Sequence[Competitor], race: str | None, now: dt.datetime, roster: str = "competitors.toml"
+) -> Choice:
+    """Find the race that `asked` competitors, who stand in the file `roster`, are to run in.
 
     Without a name: the one unfinished race; else the newest, if its lockbox is open and everybody asked is new to it;
     else a new one.
 
     Raises
     ------
-    UserError : several races are unfinished, a name cannot be used, a competitor would race twice, nothing is left.
+    UserError : several races are unfinished, a name cannot be used, a competitor would race twice or under a name that
+        means replicates, nothing is left.
     """
     if race is not None:
         if not valid_name(race):
             raise UserError(f"--race {race!r} cannot be used", NAME_RULE)
         view = read_view(RaceLayout(state, race))
-        return _new(state, race, asked) if view is None else _in_race(state, view, asked)
+        return _new(state, race, asked) if view is None else _in_race(state, view, asked, roster)
     views = {name: view for name in race_names(state) if (view := read_view(RaceLayout(state, name))) is not None}
     unfinished = [name for name, view in views.items() if not view.is_terminal]
     if len(unfinished) > 1:
         raise UserError(f"races {', '.join(unfinished)} are unfinished", "say which one to resume: --race NAME")
     if unfinished:
-        return _in_race(state, views[unfinished[0]], asked)
+        return _in_race(state, views[unfinished[0]], asked, roster)
     newest = list(views.values())[-1] if views else None
-    if newest is not None and newest.lockbox.is_closed and not any(c.name in newest.competitors for c in asked):
-        return _in_race(state, newest, asked)
+    if newest is not None and newest.lockbox.is_closed and not any(_known(newest, c) for c in asked):
+        return _in_race(state, newest, asked, roster)
     return _new(state, _fresh_name(state, now), asked)
 
 
@@ -69,10 +72,17 @@ def _fresh_name(state: Path, now: dt.datetime) -> str:
     return f"race-{day}-{number}"
 
 
-def _in_race(state: Path, view: RaceView, asked: Sequence[Competitor]) -> Choice:
+def _known(view: RaceView, competitor: Competitor) -> bool:
+    """Whether it, or its entry in another number of replicates, has raced here."""
+    raced = {name for racer in view.competitors.values() for name in (racer.name, racer.joined.group)}
+    return not raced.isdisjoint((competitor.name, competitor.group or competitor.name))
+
+
+def _in_race(state: Path, view: RaceView, asked: Sequence[Competitor], roster: str) -> Choice:
     race = view.created.race
     for competitor in asked:
-        _require_unchanged(view, competitor)
+        _require_unchanged(view, competitor, roster)
+        _require_one_meaning(view, competitor)
     joining = tuple(c for c in asked if c.name not in view.competitors)
     ended = [c.name for c in asked if c.name in view.competitors and view.competitors[c.name].ended is not None]
     running = tuple(c for c in asked if c.name not in ended)
@@ -98,7 +108,23 @@ def _in_race(state: Path, view: RaceView, asked: Sequence[Competitor]) -> Choice
     return Choice(RaceLayout(state, race), action, joining, running)
 
 
-def _require_unchanged(view: RaceView, competitor: Competitor) -> None:
+def _require_one_meaning(view: RaceView, competitor: Competitor) -> None:
+    """A name is one racer or a group of replicates, not both in one race."""
+    race = view.created.race
+    replicates = [racer.name for racer in view.competitors.values() if racer.joined.group == competitor.name]
+    if replicates:
+        raise UserError(
+            f"{competitor.name} races as {', '.join(replicates)} in race {race}",
+            f"--replicates {len(replicates)} goes on with them; another race: --race NAME",
+        )
+    if competitor.group in view.competitors:
+        raise UserError(
+            f"{competitor.group} races alone in race {race}, not as replicates",
+            "leave --replicates out, or start another race: --race NAME",
+        )
+
+
+def _require_unchanged(view: RaceView, competitor: Competitor, roster: str) -> None:
     """A competitor that joined must still be the same one."""
     racer = view.competitors.get(competitor.name)
     if racer is None:
@@ -115,7 +141,7 @@ def _require_unchanged(view: RaceView, competitor: Competitor) -> None:
     ):
         if (before or None) != (now or None):
             raise UserError(
-                f"competitors.toml: {competitor.name} joined race {view.created.race} with {word} {before!r}, "
+                f"{roster}: {competitor.name} joined race {view.created.race} with {word} {before!r}, "
                 f"now it is {now!r}",
                 "put it back, or give the changed competitor a new name",
             )

@@ -20,7 +20,7 @@ from autoquant.oracle.command import calibrate_data
 from autoquant.protocol import PROTOCOL
 
 RACE = "demo"
-COMPETITORS = "random,hillclimb,hillclimb-2"
+COMPETITORS = "random,hillclimb"
 SAMPLES = 200
 """Of the calibration: a fifth of a real race's, to keep the demo short."""
 OWN = ("data", "state", "report.html")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from autoquant.arena import protected
+from autoquant.arena.available import availabilities
 from autoquant.arena.race import CALIBRATE, CALIBRATION, ISOLATION, calibration_problem, read_noise_floor, read_seed
 from autoquant.arena.sessions.confinement import pid_namespace
 from autoquant.errors import AutoQuantError, DataError
-from autoquant.harness import Availability, Competitor, harness_of
+from autoquant.harness import Availability, Competitor
 from autoquant.harness.machine import Machine
-from autoquant.market.manifest import Manifest, data_directory, load_manifest, panel_problems
+from autoquant.ledger import records as r
+from autoquant.market.manifest import Manifest, data_directory, load_manifest, verify
 from autoquant.protocol import PROTOCOL, SCHEMA_VERSION
 
 RACE_BYTES = 2 * 10**9
@@ -73,9 +75,46 @@ def diagnose(
     if manifest is not None and data_dir is not None:
         checks.append(_calibration(home, manifest, data_dir))
     checks += [_isolation(machine), _disk(state)]
-    answers = [] if skip_harnesses else [(racer, harness_of(racer).check(racer, machine)) for racer in competitors]
+    found = {} if skip_harnesses else availabilities(competitors, machine)
+    answers = [(racer, found[racer.name]) for racer in competitors if racer.name in found]
     checks += [_competitor(racer, answer) for racer, answer in answers]
     return _sum_up([*checks, *_shared_accounts(answers)], manifest, skip_harnesses)
+
+
+def readiness(
+    home: Path,
+    data_root: Path,
+    state: Path,
+    machine: Machine,
+    notes: Mapping[str, str],
+    left_out: Mapping[str, str],
+) -> r.ReadinessChecked:
+    """The checks that every start of a race makes, for its record. The noise floor is in the race's first record.
+
+    Parameters
+    ----------
+    notes : what is worth knowing of competitors that can run, by name.
+    left_out : why others cannot, by name.
+    """
+    data, _, _ = _data(data_root)
+    checks = [_checkout(home), *data, _isolation(machine), _disk(state)]
+
+    def told(health: Health) -> tuple[str, ...]:
+        return tuple(_without(f"{c.name}: {c.text}", home, data_root, state) for c in checks if c.health is health)
+
+    return r.ReadinessChecked(
+        manifest_verified=data[0].health is Health.OK,
+        problems=told(Health.PROBLEM),
+        warnings=(*told(Health.WARNING), *(f"{name}: {note}" for name, note in notes.items())),
+        left_out=tuple(f"{name}: {problem}" for name, problem in left_out.items()),
+    )
+
+
+def _without(text: str, *folders: Path) -> str:
+    """The record is published: it tells no path of this machine."""
+    for folder in sorted(map(str, folders), key=len, reverse=True):
+        text = text.replace(f"{folder}/", "")
+    return text
 
 
 def _checkout(home: Path) -> Check:
@@ -94,14 +133,14 @@ def _data(data_root: Path) -> tuple[list[Check], Manifest | None, Path | None]:
     try:
         data_dir = data_directory(data_root)
         manifest = load_manifest(data_dir)
-        problems = panel_problems(data_dir, manifest)
+        problems = verify(data_dir)
     except DataError as error:
         return [Check("data", Health.PROBLEM, error.message, error.hint)], None, None
     if problems:
         hint = f"remove {data_dir} by hand and run setup_data.py again"
         return [Check("data", Health.PROBLEM, problems[0], hint)], manifest, data_dir
     sealed = "made when it opens" if manifest.is_synthetic else "pinned, not fetched"
-    text = f"{manifest.source}, set up {manifest.created[:10]}, TRAIN + VALID as pinned, lockbox {sealed}"
+    text = f"{manifest.source}, set up {manifest.created[:10]}, verified, TRAIN + VALID as pinned, lockbox {sealed}"
     checks = [Check("data", Health.OK, text)]
     if manifest.is_synthetic:
         hint = "arena.py demo can run on them"

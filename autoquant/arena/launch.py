@@ -7,7 +7,7 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from autoquant import files, process
 from autoquant.arena import race
+from autoquant.arena.asked import Answers, wanted, who_can_run
 from autoquant.arena.choice import Choice, choose_race
+from autoquant.arena.doctor import readiness
 from autoquant.arena.referee.referee import RaceFacts, Referee
 from autoquant.arena.referee.standing import stored_strategy
 from autoquant.arena.roster.budgets import race_budget, require_budgets, unequal_budgets, with_budget
-from autoquant.arena.roster.load import choose, load_roster
 from autoquant.arena.sessions.accounts import Accounts
 from autoquant.arena.sessions.confinement import pid_namespace
 from autoquant.arena.sessions.logs import latest_line
@@ -30,9 +31,10 @@ from autoquant.arena.show.display import display, show_cursor
 from autoquant.arena.show.status import status_of
 from autoquant.arena.show.voice import Voice
 from autoquant.clock import Clock, SystemClock, utc_iso
-from autoquant.errors import DataError, UserError
-from autoquant.harness import Availability, Competitor, harness_of
+from autoquant.errors import DataError
+from autoquant.harness import Availability
 from autoquant.harness.machine import Machine
+from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import RaceView
@@ -68,6 +70,8 @@ class StartOptions:
     roster: Path
     wanted: str
     budget: int | None = None
+    replicates: int | None = None
+    """Of everybody chosen, whatever the roster says; None takes the roster's."""
     race: str | None = None
     parallel: int | None = None
     """Competitors at a time; None for all."""
@@ -120,11 +124,11 @@ def start(options: StartOptions, voice: Voice, clock: Clock | None = None, pace:
     """
     clock = clock or SystemClock()
     machine = Machine.here()
-    asked = with_budget(choose(load_roster(options.roster), options.wanted), options.budget)
+    asked = with_budget(wanted(options.roster, options.wanted, options.replicates), options.budget)
     ground = race.survey(options.home, options.data_root)
-    available = able(asked, machine, options.skip_missing, voice)
-    asked = tuple(competitor for competitor in asked if competitor.name in available)
-    chosen = choose_race(options.state, asked, options.race, clock.now())
+    able, unable = who_can_run(asked, machine, options.skip_missing, voice)
+    asked = tuple(competitor for competitor in asked if competitor.name in able)
+    chosen = choose_race(options.state, asked, options.race, clock.now(), str(options.roster))
     layout = chosen.layout
     if chosen.action == "create":
         race.admit(ground.manifest, options.kind, options.allow_source)
@@ -139,40 +143,27 @@ def start(options: StartOptions, voice: Voice, clock: Clock | None = None, pace:
             race.join(ledger, chosen.joining, view.created.budget, clock)
             if notice := unequal_budgets({name: c.joined.budget for name, c in ledger.view.competitors.items()}):
                 voice.say(f"race {layout.race}: {notice}")
+            ledger.append(_readiness(options, machine, able, unable, voice), utc_iso(clock.now()))
             facts = RaceFacts(view.created.noise_floor, ground.data_dir)
             deadline = None if options.max_hours is None else clock.monotonic() + options.max_hours * 3600
             time_left = TimeLeft(clock, deadline)
             with Referee(layout, ledger, judge, facts, clock, options.home, time_left.of) as referee:
-                seat = Seat(chosen, ledger, referee, machine, available, time_left)
+                seat = Seat(chosen, ledger, referee, machine, able, time_left)
                 reason = _supervise(options, seat, voice, clock, pace)
         race.write_metrics(layout, ledger.view)
         return Finish(layout, reason, ledger.view)
 
 
-def able(asked: Sequence[Competitor], machine: Machine, skip_missing: bool, voice: Voice) -> dict[str, Availability]:
-    """Who can run here, by name; the others are named, and without `skip_missing` refused.
-
-    Raises
-    ------
-    UserError : names who cannot run and why, in one line.
-    """
-    answers = {competitor.name: harness_of(competitor).check(competitor, machine) for competitor in asked}
-    missing: dict[str, list[str]] = {}
-    for name, answer in answers.items():
-        if not answer.ok:
-            missing.setdefault(answer.problem, []).append(name)
-    if not missing:
-        return answers
-    named = "; ".join(f"{', '.join(names)}: {problem}" for problem, names in missing.items())
-    fit = {name: answer for name, answer in answers.items() if answer.ok}
-    mend = next(answer.hint for answer in answers.values() if not answer.ok)
-    if not skip_missing:
-        hint = f"--skip-missing, or --competitors {','.join(fit)}" if fit else mend
-        raise UserError(f"cannot run {named}", hint)
-    if not fit:
-        raise UserError(f"nobody is left to race: {named}", mend)
-    voice.say(f"left out: {named}")
-    return fit
+def _readiness(
+    options: StartOptions, machine: Machine, able: Answers, unable: Answers, voice: Voice
+) -> r.ReadinessChecked:
+    """For the record: how doctor found the ground of this start. What it would not start with is said aloud."""
+    notes = {name: answer.note for name, answer in able.items() if answer.note}
+    left_out = {name: answer.problem for name, answer in unable.items()}
+    checked = readiness(options.home, options.data_root, options.state, machine, notes, left_out)
+    for words in (*checked.problems, *(f"{name}: {note}" for name, note in notes.items())):
+        voice.say(f"doctor: {words}")
+    return checked
 
 
 def holder_words(clock: Clock) -> str:

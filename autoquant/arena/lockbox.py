@@ -1,8 +1,8 @@
-"""The sealed period, opened once: reserve the set, fetch, judge entry by entry, close. Resumes the same set."""
+"""The sealed period, opened once: reserve the set, fetch, refer, judge entry by entry, close. Resumes the same set."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -40,12 +40,14 @@ class Opening:
     ----------
     fetch : fetches and verifies the sealed period; calling it again gives the same.
     judge : evaluates one entry on it.
+    refer : what is drawn beside the entries, by name: its accounts on the same panel. Nobody judges it.
     accept_changed : whether changed archives were accepted.
     on_entry : called with (verdicts so far, entries).
     """
 
     fetch: Callable[[], LockboxData]
     judge: SealedJudge
+    refer: Mapping[str, Callable[[LockboxData], Evaluation]]
     accept_changed: bool
     on_entry: Callable[[int, int], None] = lambda done, total: None
 
@@ -101,6 +103,7 @@ def open_once(layout: RaceLayout, ledger: Ledger, opening: Opening, clock: Clock
     """Open the lockbox, or go on where an opening was cut short; returns the race with all verdicts.
 
     The set is in the ledger before anything is fetched; each verdict is in it before the next entry is judged.
+    References come before the entries and are no part of the set; an opening that goes on makes those it still lacks.
 
     Raises
     ------
@@ -121,6 +124,10 @@ def open_once(layout: RaceLayout, ledger: Ledger, opening: Opening, clock: Clock
         append(r.LockboxFetched(record, opening.accept_changed))
     elif fetched.data["panel"] != record["panel"]:
         raise LedgerError(f"{layout.lockbox}: holds another sealed period than the race's record names")
+    for name in _missing_references(ledger.view, opening):
+        accounts = codec.dumps(opening.refer[name](data)).encode()
+        files.atomic_write(layout.lockbox_reference(name), accounts)
+        append(r.LockboxReference(name, files.sha256_bytes(accounts)))
     entries = ledger.view.lockbox.entries or ()
     for entry in ledger.view.lockbox.pending:
         opening.on_entry(len(entries) - len(ledger.view.lockbox.pending), len(entries))
@@ -134,6 +141,11 @@ def open_once(layout: RaceLayout, ledger: Ledger, opening: Opening, clock: Clock
     append(r.LockboxClosed())
     opening.on_entry(len(entries), len(entries))
     return ledger.view
+
+
+def _missing_references(view: RaceView, opening: Opening) -> list[str]:
+    there = {reference.name for reference in view.lockbox.references}
+    return [name for name in opening.refer if name not in there]
 
 
 def _same_judged(layout: RaceLayout, view: RaceView, entry: r.LockboxEntry) -> bytes | None:

@@ -22,6 +22,7 @@ from autoquant.ledger.views import RaceView
 from autoquant.market.lockbox import LockboxData, open_lockbox
 from autoquant.oracle.judge import Pins
 from autoquant.oracle.records import Evaluation
+from autoquant.oracle.reference import BUY_AND_HOLD, buy_and_hold
 from autoquant.oracle.sealed import judge_lockbox
 from autoquant.protocol import PROTOCOL
 
@@ -65,6 +66,7 @@ def open_lockbox_of(options: LockboxOptions, voice: Voice, clock: Clock | None =
         opening = Opening(
             fetch=lambda: _fetch(ground, layout, options, voice, clock),
             judge=_Judge(layout, ledger.view, options.jobs, voice),
+            refer={BUY_AND_HOLD: lambda data: buy_and_hold(data.panel, pins=_pins(ledger.view, data))},
             accept_changed=options.accept_changed,
         )
         view = open_once(layout, ledger, opening, clock)
@@ -97,13 +99,17 @@ class _Judge:
             judgement = judge_lockbox(
                 source,
                 data.panel,
-                pins=Pins(PROTOCOL.digest, self.view.created.code, data.record.panel.digest),
+                pins=_pins(self.view, data),
                 secret=race.read_secret(self.layout, self.view),
                 attempt=entry.attempt,
                 jobs=self.jobs,
                 on_call=update,
             )
         return judgement.evaluation
+
+
+def _pins(view: RaceView, data: LockboxData) -> Pins:
+    return Pins(PROTOCOL.digest, view.created.code, data.record.panel.digest)
 
 
 def _ask(view: RaceView, yes: bool, voice: Voice) -> None:

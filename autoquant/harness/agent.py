@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import ClassVar
 
@@ -36,6 +36,10 @@ class AgentHarness(ABC):
     redirects: ClassVar[tuple[str, ...]] = ()
     """Patterns of its own variables that lead it to another endpoint, account, model or configuration."""
 
+    keeps: ClassVar[Mapping[str, str]] = {}
+    """Variables that say where it keeps files, each with a path below a folder: asked for its version, it must leave
+    nothing in the user's home.
+    """
     overrides: ClassVar[tuple[str, ...]] = ()
     """Beginnings of arguments that would change its model, effort or configuration behind the record's back."""
 
@@ -62,7 +66,7 @@ class AgentHarness(ABC):
         path = self._path(machine)
         if isinstance(path, Refusal):
             return path.answer()
-        answer = machine.ask((path, "--version"))
+        answer = machine.ask((path, "--version"), scratch=self.keeps)
         number = _NUMBER.search(answer.stdout) if answer else None
         if number is None:
             return Refusal(f"{path} --version gives no version", self.install).answer()

@@ -37,6 +37,8 @@ class Competitor:
     """Variables set for the session, on top of the arena's own few."""
     pass_env: tuple[str, ...] = ()
     """Names of variables copied from the arena's environment."""
+    needs: tuple[str, ...] = ()
+    """Programs that its own program starts: nobody else can tell that they have to be there."""
     base_url: str = ""
     """Model endpoint in place of the vendor's: a gateway, a server on this machine."""
     api_key_env: str = ""

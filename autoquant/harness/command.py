@@ -88,8 +88,12 @@ def _ready(competitor: Competitor, machine: Machine) -> tuple[str, Credential | 
     """The program, and the key if one is named."""
     program = machine.find(competitor.argv[0])
     if program is None:
-        hint = "install it, correct argv in competitors.toml, or leave it out: --competitors …"
+        hint = "install it, correct its argv, or leave it out: --competitors …"
         return Refusal(f"{competitor.argv[0]} not found", hint)
+    for part in competitor.argv[1:]:
+        script = Path(fill((part,), {"checkout": str(_CHECKOUT)})[0])
+        if part.startswith("{checkout}/") and not script.exists():
+            return Refusal(f"{script} not found", "correct its argv")
     if missing := [name for name in competitor.pass_env if name not in machine.env]:
         return missing_variable(missing[0], "pass_env")
     if competitor.base_url and not any("{base_url}" in part for part in competitor.argv):

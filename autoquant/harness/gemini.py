@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from autoquant.harness.agent import AgentHarness, unknown_effort
@@ -55,6 +56,7 @@ class GeminiHarness(AgentHarness):
 
     program = "gemini"
     proved = PROVED
+    keeps: ClassVar[Mapping[str, str]] = {"GEMINI_CLI_HOME": ""}
     overrides = ("--approval-mode",)
     install = INSTALL
     redirects = (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import tomli_w
 
@@ -46,6 +47,7 @@ class GrokHarness(AgentHarness):
 
     program = "grok"
     proved = PROVED
+    keeps: ClassVar[Mapping[str, str]] = {"GROK_HOME": ""}
     overrides = ("--always-approve", "--no-auto-update")
     install = INSTALL
     redirects = ("XAI_*", "GROK_HOME", "GROK_AUTH*", "GROK_CONFIG*", "GROK_*KEY*", "GROK_*URL", "GROK_*ENDPOINT")

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from autoquant.harness import jsonl
 from autoquant.harness.agent import AgentHarness, unknown_effort
@@ -66,6 +67,7 @@ class OpencodeHarness(AgentHarness):
 
     program = "opencode"
     proved = PROVED
+    keeps: ClassVar[Mapping[str, str]] = _XDG
     overrides = ("--agent",)
     install = INSTALL
     redirects = (

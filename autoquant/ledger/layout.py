@@ -67,6 +67,10 @@ class RaceLayout:
         """The oracle's whole answer for one entry of the reserved set."""
         return self.lockbox / "evaluations" / f"{name}.json"
 
+    def lockbox_reference(self, name: str) -> Path:
+        """The accounts of what is drawn beside the entries; apart from them, since a competitor may have that name."""
+        return self.lockbox / "references" / f"{name}.json"
+
     @property
     def metrics(self) -> Path:
         """recursion_metrics.json, derived."""

@@ -87,11 +87,26 @@ class CompetitorJoined:
 
 
 @dataclass(frozen=True)
+class ReadinessChecked:
+    """What `start` found just before it ran: the checks of `arena.py doctor`, each in words (`disk: 1 GB free, …`)."""
+
+    manifest_verified: bool
+    """Panels and every archive on disk were held against the manifest, and none differed."""
+    problems: tuple[str, ...] = ()
+    """Of checkout, data and machine. What would spoil a race stops `start` before it comes to this."""
+    warnings: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Competitors that could not run here and were left out of this start, with the reason."""
+
+
+@dataclass(frozen=True)
 class ArenaStarted:
     """An arena process took the race."""
 
     pid: int
     host: str
+    competitors: tuple[str, ...] = ()
+    """Whom it runs; empty in records of older versions, which do not say."""
 
 
 @dataclass(frozen=True)
@@ -304,6 +319,14 @@ class LockboxFetched:
 
 
 @dataclass(frozen=True)
+class LockboxReference:
+    """What is drawn beside the verdicts and has none itself, by the oracle's accounts on the same sealed panel."""
+
+    name: str
+    evaluation: str
+
+
+@dataclass(frozen=True)
 class LockboxScored:
     """Verdict on one entry: `confirmed`, `rejected` or `insufficient evidence`."""
 
@@ -323,6 +346,7 @@ RecordBody = (
     RaceCreated
     | SeedScored
     | CompetitorJoined
+    | ReadinessChecked
     | ArenaStarted
     | ArenaStopped
     | SessionStarted
@@ -339,6 +363,7 @@ RecordBody = (
     | CompetitorEnded
     | LockboxReserved
     | LockboxFetched
+    | LockboxReference
     | LockboxScored
     | LockboxClosed
 )

@@ -2,7 +2,8 @@
 
 What no sequence of records may do, whoever wrote it: name a race twice or later than first, join a name twice, number
 attempts other than 1, 2, … budget, open one while another is open, close or commit what is not there, go on after an
-end, reserve the lockbox twice or before everyone has ended, score what is not reserved, or score it twice.
+end, reserve the lockbox twice or before everyone has ended, score what is not reserved, or score it twice, or give it a
+reference before it is fetched, after it is closed, or twice.
 Faults, violations, usage and incidents may always be recorded, also of a competitor that has ended: evidence is never
 lost; so may the end of a session, whose process leaves a moment after the last attempt.
 Times are not checked: a clock may jump back, `seq` orders.
@@ -87,12 +88,15 @@ class Replayer:
         self._faults: list[r.FaultSeen] = []
         self._incidents: list[r.IncidentSeen] = []
         self._starts: list[r.ArenaStarted] = []
+        self._readiness: list[r.ReadinessChecked | None] = []
+        self._checked: r.ReadinessChecked | None = None
         self._stopped: str | None = None
         self._last: r.Record | None = None
         self._rules: dict[type, Callable[[r.Record, Any], Effect]] = {
             r.RaceCreated: self._race_created,
             r.SeedScored: self._seed_scored,
             r.CompetitorJoined: self._joined,
+            r.ReadinessChecked: self._readiness_checked,
             r.ArenaStarted: self._arena_started,
             r.ArenaStopped: self._arena_stopped,
             r.SessionStarted: self._session_started,
@@ -109,6 +113,7 @@ class Replayer:
             r.CompetitorEnded: self._competitor_ended,
             r.LockboxReserved: self._lockbox_reserved,
             r.LockboxFetched: self._lockbox_fetched,
+            r.LockboxReference: self._lockbox_reference,
             r.LockboxScored: self._lockbox_scored,
             r.LockboxClosed: self._lockbox_closed,
         }
@@ -156,6 +161,7 @@ class Replayer:
             faults=tuple(self._faults),
             incidents=tuple(self._incidents),
             starts=tuple(self._starts),
+            readiness=tuple(self._readiness),
             stopped=self._stopped,
             last_utc=self._last.utc,
             head=self._last.digest,
@@ -195,9 +201,17 @@ class Replayer:
 
         return effect
 
+    def _readiness_checked(self, record: r.Record, body: r.ReadinessChecked) -> Effect:
+        def effect() -> None:
+            self._checked = body
+
+        return effect
+
     def _arena_started(self, record: r.Record, body: r.ArenaStarted) -> Effect:
         def effect() -> None:
             self._starts.append(body)
+            self._readiness.append(self._checked)
+            self._checked = None
             self._stopped = None
 
         return effect
@@ -273,12 +287,12 @@ class Replayer:
         racer, running = self._open(record, body.competitor, body.attempt)
         expected = running.tries + 1
         self._require(body.try_number == expected, record, f"try {body.try_number} where {expected} is next")
-        return self._change(racer, replace(running, tries=expected))
+        return self._change(racer, _changed(running, tries=expected))
 
     def _attempt_closed(self, record: r.Record, body: r.AttemptClosed) -> Effect:
         racer, running = self._open(record, body.competitor, body.attempt)
         self._require(body.status in r.STATUSES, record, f"status {body.status!r} does not exist")
-        after = replace(
+        after = _changed(
             running,
             closed_utc=record.utc,
             status=body.status,
@@ -298,7 +312,7 @@ class Replayer:
         before = racer.attempts[body.attempt - 1]
         self._require(not before.is_open, record, f"attempt {body.attempt} is committed before it is closed")
         self._require(before.commit is None, record, f"attempt {body.attempt} was committed before")
-        return self._change(racer, replace(before, commit=body.commit))
+        return self._change(racer, _changed(before, commit=body.commit))
 
     def _fault_seen(self, record: r.Record, body: r.FaultSeen) -> Effect:
         if body.competitor is None:
@@ -342,6 +356,17 @@ class Replayer:
 
         def effect() -> None:
             self._lockbox = replace(self._lockbox, fetched=body, fetched_utc=record.utc)
+
+        return effect
+
+    def _lockbox_reference(self, record: r.Record, body: r.LockboxReference) -> Effect:
+        self._require(self._lockbox.fetched is not None, record, "the lockbox has a reference before it was fetched")
+        self._require(not self._lockbox.is_closed, record, "the lockbox gets a reference after it was closed")
+        known = [reference.name for reference in self._lockbox.references]
+        self._require(body.name not in known, record, f"the reference {body.name!r} is there already")
+
+        def effect() -> None:
+            self._lockbox = replace(self._lockbox, references=(*self._lockbox.references, body))
 
         return effect
 
@@ -397,3 +422,10 @@ class Replayer:
 
     def _broken(self, record: r.Record, rule: str) -> LedgerError:
         return LedgerError(f"{self._where}:{record.seq}: {record.kind}: {rule}")
+
+
+def _changed(attempt: AttemptView, **changes: Any) -> AttemptView:
+    """`dataclasses.replace` for what happens three times per attempt: no field is looked at that does not change."""
+    after = object.__new__(AttemptView)
+    vars(after).update(vars(attempt), **changes)
+    return after

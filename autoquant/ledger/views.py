@@ -20,8 +20,10 @@ from autoquant.ledger.records import (
     IncidentSeen,
     LockboxEntry,
     LockboxFetched,
+    LockboxReference,
     LockboxScored,
     RaceCreated,
+    ReadinessChecked,
     SeedScored,
     UsageCounted,
     ViolationFound,
@@ -214,6 +216,8 @@ class LockboxView:
     fetched_utc: str | None = None
     scores: Mapping[str, LockboxScored] | None = None
     closed_utc: str | None = None
+    references: tuple[LockboxReference, ...] = ()
+    """Drawn beside the entries, never judged; none in races opened by older versions."""
 
     @property
     def is_reserved(self) -> bool:
@@ -245,6 +249,8 @@ class RaceView:
     """Faults that belong to no competitor."""
     incidents: tuple[IncidentSeen, ...] = ()
     starts: tuple[ArenaStarted, ...] = ()
+    readiness: tuple[ReadinessChecked | None, ...] = ()
+    """What was checked before each of `starts`; None where the record does not say."""
     stopped: str | None = None
     """Reason of the last clean stop; None while an arena runs, or if it was killed."""
     last_utc: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
 from collections.abc import Mapping
 from contextlib import contextmanager
@@ -14,11 +15,12 @@ import pytest
 from referee_world import PaperJudge, make_home
 
 from autoquant import codec, files
-from autoquant.arena import launch
+from autoquant.arena import doctor, launch
 from autoquant.arena.launch import Finish, StartOptions, start
 from autoquant.arena.sessions.supervisor import Pace
 from autoquant.arena.show.status import read_view
 from autoquant.arena.show.voice import Voice
+from autoquant.harness.machine import Machine
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.views import RaceView
 from autoquant.market import save_panel, synthetic_panel
@@ -153,6 +155,16 @@ def use_paper_judge(monkeypatch: pytest.MonkeyPatch, world: RaceWorld) -> None:
         yield world.judge
 
     monkeypatch.setattr(launch, "judge_of", paper)
+    monkeypatch.setattr(doctor, "_isolation", lambda machine: isolation_here())
+
+
+@functools.cache
+def isolation_here() -> doctor.Check:
+    """What doctor says of this machine, asked once: it starts a process."""
+    return _ISOLATION(Machine.here())
+
+
+_ISOLATION = doctor._isolation
 
 
 def change_manifest(world: RaceWorld, **changes: Any) -> None:

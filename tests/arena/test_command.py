@@ -76,7 +76,7 @@ def test_doctor_answers_zero_with_a_warning_on_synthetic_data(world: RaceWorld):
     assert answer["can_start"]
     assert 5 == answer["problems"]
     kinds = {check["name"]: check["health"] for check in answer["checks"]}
-    assert ("problem", "ok") == (kinds["codex-sol-high"], kinds["hillclimb"])
+    assert ("problem", "ok") == (kinds["codex-sol-high"], kinds["hillclimb-2"])
     assert {"version", "login", "note", "hint"} <= answer["checks"][-1].keys()
 
 
@@ -92,7 +92,13 @@ def test_doctor_answers_two_when_no_race_can_start(world: RaceWorld, tmp_path: P
     [
         (("start", "--competitors", "codex-sol-high"), "cannot run codex-sol-high: "),
         (("start", "--competitors", "codex-sol-high,codex-luna-high,random"), "cannot run codex-sol-high, codex-luna-"),
-        (("start", "--competitors", "nobody"), "'nobody' is not in competitors.toml"),
+        (("start", "--competitors", "nobody"), "/checkout/competitors.toml\nhint: known: grok-4.5-high, "),
+        (("start", "--competitors", "hilclimb"), "hint: did you mean 'hillclimb'? known: "),
+        (("start", "--competitors", "random", "--replicates", "0"), "not a whole number of at least 1"),
+        (("start", "--competitors", "random", "--replicates", "two"), "--replicates: 'two' is not a whole number"),
+        (("start", "--competitors", "random", "--replicates", "21"), "--replicates 21: at most 20"),
+        (("start", "--competitors", "hillclimb-2", "--replicates", "3"), "is one replicate of 'hillclimb'"),
+        (("doctor", "--competitors", "nobody"), "hint: known: grok-4.5-high, "),
         (("start", "--competitors", "random"), "these data are synthetic"),
         (("start", "--competitors", "random", "--allow-source", "synthetic"), "these data are synthetic"),
         (("start", "--competitors", "random", "--max-experiments", "0"), "not a whole number of at least 1"),

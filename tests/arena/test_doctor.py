@@ -1,19 +1,21 @@
 from __future__ import annotations
 
 import os
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from race_world import RaceWorld, change_manifest, make_world
 
-from autoquant import codec
+from autoquant import codec, files
 from autoquant.arena import doctor
 from autoquant.arena.doctor import Check, Diagnosis, Health, diagnose, show
 from autoquant.arena.roster.load import load_roster
 from autoquant.arena.sessions.confinement import Confinement
 from autoquant.harness import ADAPTERS, Availability, Competitor
 from autoquant.harness.machine import Machine
+from autoquant.market.manifest import FilePin
 
 NAMESPACE = "PID namespace (bubblewrap 0.8.0)"
 
@@ -83,6 +85,19 @@ def test_prices_that_differ_from_the_manifest_are_a_problem(world: RaceWorld):
     assert "train.npy: content differs" in show(answer)
 
 
+def test_an_archive_that_differs_from_the_manifest_is_a_problem(world: RaceWorld):
+    archive = world.data / "raw" / "klines" / "A.zip"
+    archive.parent.mkdir(parents=True)
+    archive.write_bytes(b"as it was packed")
+    pin = FilePin("klines/A.zip", "http://x/A.zip", 16, files.sha256_file(archive), 3, True)
+    change_manifest(world, files=(pin,))
+    assert Health.OK == health(ask(world))["data"]
+    archive.write_bytes(b"as it is here...")
+    assert "A.zip: differs from the manifest's checksum" in show(ask(world))
+    archive.unlink()
+    assert Health.PROBLEM == health(ask(world))["data"]
+
+
 def test_a_short_calibration_is_a_warning(world: RaceWorld):
     path = world.data / "calibration.json"
     path.write_text(path.read_text().replace('"samples":1000', '"samples":40'))
@@ -128,9 +143,15 @@ def test_who_can_run_is_told_with_version_login_and_effort(world: RaceWorld, mon
 
 
 def test_another_endpoint_than_the_vendors_is_said(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
-    world.racer("a", "", harness='"codex"', base_url='"http://127.0.0.1:8000/v1"', argv="")
     monkeypatch.setitem(ADAPTERS, "codex", Answers({"a": Availability(True, "codex 1")}))  # type: ignore[arg-type]
-    assert "codex 1, endpoint http://127.0.0.1:8000/v1" == ask(world, skip=False).checks[-1].text
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place = f"127.0.0.1:{server.getsockname()[1]}"
+        world.racer("a", "", harness='"codex"', base_url=f'"http://{place}/v1"', argv="")
+        line = ask(world, skip=False).checks[-1]
+    assert (Health.OK, f"codex 1, endpoint http://{place}/v1") == (line.health, line.text)
+    line = ask(world, skip=False).checks[-1]
+    assert Health.WARNING == line.health
+    assert line.text.endswith(f"/v1, nothing answers at {place} (Connection refused)")
 
 
 def test_a_note_is_a_warning_and_the_race_can_start(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):

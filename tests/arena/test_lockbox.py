@@ -42,8 +42,8 @@ class FakeSealed:
     ledger: Ledger
     fetches: int = 0
     judged: list[str] = field(default_factory=list)
+    referred: list[str] = field(default_factory=list)
     fail_at: str | None = None
-    seen: list[str] = field(default_factory=list)
 
     def fetch(self) -> FakeData:
         self.fetches += 1
@@ -58,8 +58,15 @@ class FakeSealed:
         evaluation = evaluate(source)
         return replace(evaluation, folds=evaluation.folds[:1], daily_returns=evaluation.daily_returns[:1])
 
+    def refer(self, data: FakeData) -> Evaluation:
+        if self.fail_at == "market":
+            self.fail_at = None
+            raise InfrastructureFault("disk: full")
+        self.referred.append("market")
+        return evaluate(text(0.4))
+
     def opening(self) -> Opening:
-        return Opening(self.fetch, self.judge, False)  # type: ignore[arg-type]
+        return Opening(self.fetch, self.judge, {"market": self.refer}, False)  # type: ignore[arg-type, dict-item]
 
 
 @pytest.fixture
@@ -104,8 +111,9 @@ def test_it_stays_shut_while_somebody_may_race(world: World):
 
 def test_the_set_is_reserved_before_anything_is_fetched_and_each_verdict_recorded(ended: World):
     view, sealed = open_it(ended)
-    kinds = [record.kind for record in Ledger.open(ended.layout.ledger).records][-6:]
-    assert ["lockbox_reserved", "lockbox_fetched", *["lockbox_scored"] * 3, "lockbox_closed"] == kinds
+    kinds = [record.kind for record in Ledger.open(ended.layout.ledger).records][-7:]
+    judged = ["lockbox_reference", *["lockbox_scored"] * 3, "lockbox_closed"]
+    assert ["lockbox_reserved", "lockbox_fetched", *judged] == kinds
     assert view.lockbox.is_closed
     assert view.lockbox.scores is not None
     assert {"seed", "alice", "bob"} == set(view.lockbox.scores)
@@ -130,6 +138,40 @@ def test_an_opening_cut_short_goes_on_with_the_same_set_entry_by_entry(ended: Wo
     assert ["alice"] == sealed.judged
     assert half.lockbox.entries == view.lockbox.entries
     assert view.lockbox.is_closed
+
+
+def test_the_market_is_drawn_beside_the_entries_and_judged_by_nobody(ended: World):
+    """INV-28."""
+    view, _ = open_it(ended)
+    (reference,) = view.lockbox.references
+    path = ended.layout.lockbox_reference("market")
+    assert ("market", files.sha256_bytes(path.read_bytes())) == (reference.name, reference.evaluation)
+    assert "market" not in {entry.name for entry in view.lockbox.entries or ()} | set(view.lockbox.scores or {})
+
+
+def test_a_competitor_may_be_called_as_a_reference_is(ended: World):
+    assert ended.layout.lockbox_reference("market") != ended.layout.lockbox_evaluation("market")
+
+
+@pytest.mark.parametrize(("fail_at", "then"), [("market", ["market"]), ("seed", []), ("alice", [])])
+def test_an_opening_cut_short_anywhere_has_its_reference_once(ended: World, fail_at: str, then: list[str]):
+    with pytest.raises(InfrastructureFault):
+        open_it(ended, lambda sealed: setattr(sealed, "fail_at", fail_at))
+    view, sealed = open_it(ended)
+    assert (then, 1, True) == (sealed.referred, len(view.lockbox.references), view.lockbox.is_closed)
+
+
+@pytest.mark.parametrize("kept", range(1, 8))
+def test_an_opening_killed_after_any_of_its_records_ends_with_the_same_records(ended: World, kept: int):
+    """INV-28: cut after any line, the rest comes out as it was, byte for byte but for times and the chain."""
+    before = len(Ledger.open(ended.layout.ledger).records)
+    open_it(ended)
+    whole = [record.body for record in Ledger.open(ended.layout.ledger).records]
+    lines = ended.layout.ledger.read_bytes().splitlines(keepends=True)
+    assert before + 7 == len(lines)
+    ended.layout.ledger.write_bytes(b"".join(lines[: before + kept - 1]))
+    open_it(ended)
+    assert whole == [record.body for record in Ledger.open(ended.layout.ledger).records]
 
 
 def test_an_opening_whose_folder_was_deleted_midway_judges_again_what_it_needs(ended: World):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import signal
 import subprocess
@@ -12,8 +13,8 @@ from pathlib import Path
 import pytest
 from race_world import SOURCE, RaceWorld, change_manifest, make_market, make_world, use_paper_judge
 
-from autoquant import files, process
-from autoquant.arena import protected, race
+from autoquant import cli, files, process
+from autoquant.arena import command, doctor, protected, race
 from autoquant.arena.choice import choose_race
 from autoquant.arena.roster.load import load_roster
 from autoquant.arena.sessions.place import run_mark
@@ -28,7 +29,7 @@ from autoquant.ledger.ledger import Ledger, read_records
 from autoquant.ledger.races import race_names
 from autoquant.ledger.views import RaceView
 from autoquant.market import FIELDS, load_panel, save_panel
-from autoquant.market.manifest import load_manifest, panel_pin
+from autoquant.market.manifest import FilePin, load_manifest, panel_pin
 
 CLIMBER = "for step in range(3): submit(0.11 + step / 10)"
 
@@ -181,7 +182,7 @@ def test_nobodys_budget_changes_after_joining(paused: RaceWorld):
     paused.racer("a", CLIMBER, budget="3")
     with pytest.raises(UserError, match="a joined race autumn with 2 experiments, not 3") as caught:
         paused.start(budget=None)
-    assert "put budget back in competitors.toml" in caught.value.hint
+    assert "put budget back in the roster" in caught.value.hint
     assert 2 == len(paused.start(budget=2).view.competitors["a"].attempts)
 
 
@@ -250,6 +251,98 @@ def _joined(world: RaceWorld, *competitors: Competitor) -> RaceView:
     )
     race.join(ledger, competitors or load_roster(world.roster), 2, _clock())
     return ledger.view
+
+
+def test_replicates_race_apart_with_names_shades_and_budgets_of_their_own(world: RaceWorld):
+    world.racer("a", CLIMBER, budget="1")
+    world.racer("b", CLIMBER)
+    finish = world.start("a", replicates=3, budget=None, race="autumn")
+    racers = finish.view.competitors
+    assert {"a-1": ("a", 1, "done"), "a-2": ("a", 1, "done"), "a-3": ("a", 1, "done")} == {
+        name: (racer.joined.group, len(racer.attempts), racer.ended) for name, racer in racers.items()
+    }
+    assert 3 == len({racer.joined.colour for racer in racers.values()})
+    assert 3 == len({str(world.layout("autumn").worktree(name)) for name in racers})
+
+
+def test_the_same_command_resumes_replicates_and_another_number_is_told_apart(world: RaceWorld):
+    world.racer("a", "submit(0.2)\nif start == ['1']: time.sleep(600)\nsubmit(0.3)")
+    pauser = threading.Thread(target=_request_stop_after_first_attempt, args=(world,))
+    pauser.start()
+    assert "stop requested" == world.start(race="autumn", replicates=2).reason
+    pauser.join()
+    with pytest.raises(UserError, match="a races as a-1, a-2 in race autumn") as caught:
+        world.start()
+    assert "--replicates 2" in caught.value.hint
+    view = world.start(replicates=2).view
+    assert {"a-1": 2, "a-2": 2} == {name: len(racer.attempts) for name, racer in view.competitors.items()}
+
+
+def test_one_that_races_alone_cannot_become_replicates_of_itself(paused: RaceWorld):
+    with pytest.raises(UserError, match="a races alone in race autumn, not as replicates"):
+        paused.start(replicates=2)
+
+
+def test_replicates_of_one_that_has_raced_are_a_new_race_and_no_extension(world: RaceWorld):
+    alone = Competitor("a", "command", "paper", "", "#112233")
+    _joined(world, alone)
+    Ledger.open(world.layout("autumn").ledger).append(r.CompetitorEnded("a", "done"), "2026-11-30T00:00:00Z")
+    close_lockbox(world, "autumn")
+    twice = [dataclasses.replace(alone, name=f"a-{n}", group="a") for n in (1, 2)]
+    assert "create" == choose_race(world.state, twice, None, _clock().now()).action
+    assert "extend" == choose_race(world.state, [dataclasses.replace(alone, name="b")], None, _clock().now()).action
+    with pytest.raises(UserError, match="a races alone in race autumn"):
+        choose_race(world.state, twice, "autumn", _clock().now())
+
+
+def test_start_with_replicates_answers_in_json(
+    world: RaceWorld, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    world.racer("a", CLIMBER)
+    monkeypatch.setattr(cli, "HOME", world.home)
+    places = ["--data-dir", str(world.data_root), "--state-dir", str(world.state), "--roster", str(world.roster)]
+    asked = ["--competitors", "a", "--replicates", "2", "--max-experiments", "1", "--allow-source", SOURCE]
+    assert 0 == command.main(["start", *places, *asked, "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    assert [("a-1", "a", "done"), ("a-2", "a", "done")] == [
+        (racer["name"], racer["group"], racer["state"]) for racer in answer["competitors"]
+    ]
+    assert 2 == command.main(["start", *places, *asked, "--replicates", "21", "--json"])
+    assert "error: --replicates 21: at most 20\n" == capsys.readouterr().err
+
+
+def test_a_start_puts_on_record_what_doctor_found(world: RaceWorld):
+    """INV-29."""
+    world.racer("a", CLIMBER)
+    world.racer("b", "", argv='["no-such-cli"]')
+    view = world.start(skip_missing=True, race="autumn").view
+    (checked,) = view.readiness
+    assert checked is not None
+    assert (True, (), ("b: no-such-cli not found",)) == (
+        checked.manifest_verified,
+        checked.problems,
+        checked.left_out,
+    )
+    assert "source: not the public archive" in checked.warnings
+    assert ("a",) == view.starts[0].competitors
+
+
+def test_an_archive_that_differs_and_a_full_disk_stop_no_race_and_stand_in_its_record(
+    world: RaceWorld, monkeypatch: pytest.MonkeyPatch
+):
+    """INV-29."""
+    change_manifest(world, files=(FilePin("klines/A.zip", "http://x/A.zip", 16, "0" * 64, 3, True),))
+    monkeypatch.setattr(doctor, "RACE_BYTES", 10**18)
+    world.racer("a", CLIMBER)
+    (checked,) = world.start(race="autumn").view.readiness
+    assert checked is not None
+    assert not checked.manifest_verified
+    assert ("data: 127.0.0.1-8777/raw/klines/A.zip: missing", "disk: ") == (
+        checked.problems[0],
+        checked.problems[1][:6],
+    )
+    assert str(world.root) not in repr(checked)
+    assert "doctor: data: 127.0.0.1-8777/raw/klines/A.zip: missing" in world.said
 
 
 def test_a_time_limit_pauses_the_race_and_the_same_command_goes_on(world: RaceWorld):

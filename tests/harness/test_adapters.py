@@ -71,6 +71,17 @@ def test_a_program_without_a_version_is_a_problem_and_another_version_a_note(sta
     assert "gives no version" in broken.problem
 
 
+@pytest.mark.parametrize(
+    ("kind", "variable"), [("gemini", "GEMINI_CLI_HOME"), ("grok", "GROK_HOME"), ("opencode", "XDG_DATA_HOME")]
+)
+def test_asking_a_version_leaves_nothing_in_the_users_home(kind: str, variable: str, tmp_path: Path):
+    stand = Stand(kind, tmp_path, {"base_url": "http://127.0.0.1:1/v1", "api_key_env": "MY_KEY"})
+    home = tmp_path / "user"
+    leaves = f'place="${{{variable}:-{home}}}"; mkdir -p "$place"; echo x > "$place/left"; echo \'{stand.cli.says}\'\n'
+    assert stand.check(machine=stand.machine(script=leaves, MY_KEY=KEY)).ok
+    assert [] == list(home.iterdir())
+
+
 def test_a_program_or_a_login_that_is_gone_is_a_fault(stand: Stand):
     with pytest.raises(HarnessFault, match=f"{stand.kind}: environment variable MY_KEY is not set"):
         stand.plan(machine=stand.machine())

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from ledger_cases import UTC, closed, counted, created, joined, older_race, opened, whole_race, write
+from ledger_cases import UTC, closed, counted, created, joined, older_race, opened, todays_race, whole_race, write
 
 from autoquant import codec
 from autoquant.errors import InfrastructureFault, LedgerError
@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_every_kind_of_record_comes_back_as_it_was_appended(path: Path) -> None:
-    bodies = whole_race()
+    bodies = todays_race()
     written = write(path, bodies)
     assert set(get_args(r.RecordBody)) == {type(body) for body in bodies}
     again = Ledger.open(path)
@@ -86,10 +86,15 @@ def test_a_ledger_from_before_details_stays_readable(path: Path) -> None:
     assert whole_race() == [record.body for record in read_records(golden)]
 
 
-def test_a_ledger_with_todays_records_stays_readable_and_writable(path: Path) -> None:
+def test_a_ledger_from_before_readiness_and_references_stays_readable(path: Path) -> None:
     golden = GOLDEN / "ledger-1-details.jsonl"
     assert whole_race() == [record.body for record in read_records(golden)]
-    write(path, whole_race())
+
+
+def test_a_ledger_with_todays_records_stays_readable_and_writable(path: Path) -> None:
+    golden = GOLDEN / "ledger-1-references.jsonl"
+    assert todays_race() == [record.body for record in read_records(golden)]
+    write(path, todays_race())
     assert golden.read_bytes() == path.read_bytes()
 
 
@@ -143,6 +148,8 @@ def test_a_broken_middle_stops_with_file_and_line(
     ("change", "message"),
     [
         ({"kind": "coffee_made"}, "unknown kind 'coffee_made'"),
+        ({"kind": ["race_created"]}, "unknown kind"),
+        ({"previous": {"digest": "0" * 64}}, "does not follow the line before"),
         ({"schema_version": 2}, "schema version 2"),
         ({"extra": 1}, "keys differ"),
     ],

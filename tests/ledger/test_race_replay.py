@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ledger_cases import UTC, closed, counted, created, joined, older_race, opened, whole_race
+from ledger_cases import REFERENCE, UTC, closed, counted, created, joined, older_race, opened, todays_race, whole_race
 
 from autoquant.errors import LedgerError
 from autoquant.ledger import records as r
@@ -86,6 +86,21 @@ def test_a_race_from_before_usage_has_none() -> None:
     random = told(older_race()).competitors["random"]
     assert ((), (), 0, None) == (random.spent, random.waits, random.usage.tokens, random.usage.cost_usd)
     assert (12.5, 0.0, "") == (random.agent_seconds, random.infrastructure_seconds, random.sessions[0].outcome)
+
+
+def test_a_reference_is_no_entry_and_waits_for_no_verdict() -> None:
+    box = told([*FETCHED, REFERENCE, VERDICT, r.LockboxClosed()]).lockbox
+    assert ((REFERENCE,), ["seed"], True) == (box.references, list(box.scores or {}), box.is_closed)
+    assert () == told([*FETCHED, VERDICT, r.LockboxClosed()]).lockbox.references
+
+
+def test_a_start_has_the_check_that_came_before_it_and_an_older_one_has_none() -> None:
+    good, bad = r.ReadinessChecked(True), r.ReadinessChecked(False, ("disk: 1 GB free",))
+    first, second = r.ArenaStarted(1, "h", ("random",)), r.ArenaStarted(2, "h")
+    view = told([*START, bad, good, first, r.ArenaStopped("interrupted"), second])
+    assert ((first, second), (good, None)) == (view.starts, view.readiness)
+    assert (None,) == told(whole_race()).readiness
+    assert ("random",) == told(todays_race()).starts[0].competitors
 
 
 def test_an_open_attempt_is_charged_and_has_no_verdict() -> None:
@@ -177,6 +192,9 @@ def test_a_session_may_end_after_its_competitor_did() -> None:
         (RESERVED, VERDICT, "before it was fetched"),
         (FETCHED, r.LockboxScored("random", "0d", 0.2, "rejected", 0.1), "'random' is not in the reserved set"),
         ([*FETCHED, VERDICT], VERDICT, "'seed' has its verdict already"),
+        (RESERVED, REFERENCE, "has a reference before it was fetched"),
+        ([*FETCHED, REFERENCE], REFERENCE, "'buy-and-hold' is there already"),
+        ([*FETCHED, VERDICT, r.LockboxClosed()], REFERENCE, "gets a reference after it was closed"),
         (OVER, r.LockboxClosed(), "closed before it was reserved"),
         (FETCHED, r.LockboxClosed(), "without a verdict on seed"),
         ([*FETCHED, VERDICT, r.LockboxClosed()], r.LockboxClosed(), "closed before"),

@@ -48,7 +48,7 @@ def require_budgets(view: RaceView, running: Sequence[Competitor], asked: int | 
             hint = (
                 f"--max-experiments {has}, or another race: --race NAME"
                 if asked is not None
-                else f"put budget back in competitors.toml, or repeat --max-experiments {has} if that granted them"
+                else f"put budget back in the roster, or repeat --max-experiments {has} if that granted them"
             )
             raise UserError(
                 f"{competitor.name} joined race {race} with {has} experiments, not {competitor.budget}", hint

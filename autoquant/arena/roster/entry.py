@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from autoquant.arena.roster.hints import known_words
 from autoquant.arena.roster.names import NAME_RULE, valid_name
+from autoquant.arena.roster.replicates import MOST
 from autoquant.errors import ConfigError
 from autoquant.harness import KINDS, Competitor
 from autoquant.harness.command import PLACEHOLDERS, unknown_placeholders
@@ -27,6 +29,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "args": list,
     "env": dict,
     "pass_env": list,
+    "needs": list,
     "base_url": str,
     "api_key_env": str,
     "seed": int,
@@ -46,12 +49,13 @@ _USERS: dict[str, tuple[str, ...]] = {
     "args": _PROGRAMS,
     "env": _PROGRAMS,
     "pass_env": _PROGRAMS,
+    "needs": _PROGRAMS,
     "base_url": _PROGRAMS,
     "api_key_env": _PROGRAMS,
 }
 """Keys that only some harnesses can use; for any other they would be accepted and ignored."""
 _MINUTES = ("session_minutes", "quiet_minutes", "silent_minutes")
-_RANGES = {"budget": (1, 10_000), "replicates": (1, 20), **dict.fromkeys(_MINUTES, (0.1, 10_080))}
+_RANGES = {"budget": (1, 10_000), "replicates": (1, MOST), **dict.fromkeys(_MINUTES, (0.1, 10_080))}
 _COPIED = ("effort", "base_url", "api_key_env", "seed", "budget", *_MINUTES)
 
 Refuse = Callable[..., ConfigError]
@@ -79,6 +83,7 @@ def competitor_of(entry: dict[str, Any], refuse: Refuse) -> Competitor:
         args=tuple(entry.get("args", ())),
         env=dict(entry.get("env", {})),
         pass_env=tuple(entry.get("pass_env", ())),
+        needs=tuple(entry.get("needs", ())),
         **{"effort": "", **{key: entry[key] for key in _COPIED if key in entry}},
     )
 
@@ -86,7 +91,7 @@ def competitor_of(entry: dict[str, Any], refuse: Refuse) -> Competitor:
 def _check_keys(entry: dict[str, Any], refuse: Refuse) -> None:
     for key, value in entry.items():
         if key not in _TYPES:
-            raise refuse(key, f"unknown key {key!r}", f"known keys: {', '.join(_TYPES)}")
+            raise refuse(key, f"unknown key {key!r}", known_words(key, _TYPES))
         if not isinstance(value, _TYPES[key]) or isinstance(value, bool):
             raise refuse(key, f"{key} is {value!r}, expected {_WORDS[_TYPES[key]]}")
     for key in _REQUIRED:
@@ -94,7 +99,7 @@ def _check_keys(entry: dict[str, Any], refuse: Refuse) -> None:
             raise refuse(key, f"key {key!r} is missing")
     harness = entry["harness"]
     if harness not in KINDS:
-        raise refuse("harness", f"unknown harness {harness!r}", f"known: {', '.join(KINDS)}")
+        raise refuse("harness", f"unknown harness {harness!r}", known_words(harness, KINDS))
     for key in entry:
         users = _USERS.get(key, (harness,))
         if harness not in users:
@@ -114,15 +119,17 @@ def _check_values(entry: dict[str, Any], refuse: Refuse) -> None:
         if not least <= entry.get(key, least) <= most:
             raise refuse(key, f"{key} is {entry[key]}, expected {least} to {most}")
     if entry["harness"] == "control" and entry["model"] not in SEARCHERS:
-        known = ", ".join(sorted(SEARCHERS))
-        raise refuse("model", f"there is no searcher {entry['model']!r}", f"model of a control is one of {known}")
+        hint = f"model of a control; {known_words(entry['model'], sorted(SEARCHERS))}"
+        raise refuse("model", f"there is no searcher {entry['model']!r}", hint)
 
 
 def _check_argv(entry: dict[str, Any], refuse: Refuse) -> None:
     argv = entry.get("argv", [])
-    for key in ("argv", "args"):
+    for key in ("argv", "args", "needs"):
         if not all(isinstance(part, str) and "\0" not in part for part in entry.get(key, ())):
             raise refuse(key, f"{key} must be a list of texts")
+    if not all(entry.get("needs", ())):
+        raise refuse("needs", "needs has an empty name", 'name programs, for example needs = ["aider"]')
     if entry["harness"] != "command":
         return
     if not argv:
@@ -130,8 +137,8 @@ def _check_argv(entry: dict[str, Any], refuse: Refuse) -> None:
     if not argv[0]:
         raise refuse("argv", "argv must begin with a program")
     if unknown := unknown_placeholders(tuple(argv)):
-        known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-        raise refuse("argv", f"argv has an unknown placeholder {{{unknown[0]}}}", f"known: {known}")
+        hint = known_words(f"{{{unknown[0]}}}", [f"{{{name}}}" for name in PLACEHOLDERS])
+        raise refuse("argv", f"argv has an unknown placeholder {{{unknown[0]}}}", hint)
     takes_url = any("{base_url}" in part for part in argv)
     if "base_url" in entry and not takes_url:
         raise refuse("base_url", "base_url is set, but argv has no {base_url}", "say in argv how the program takes it")

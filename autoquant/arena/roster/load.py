@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from autoquant.arena.roster.entry import competitor_of
+from autoquant.arena.roster.hints import known_words
 from autoquant.arena.roster.names import NAME_RULE, valid_name
 from autoquant.arena.roster.replicates import replicas
 from autoquant.arena.roster.source import RosterSource
@@ -82,10 +83,10 @@ def _there_twice(name: str, entry: dict[str, Any], index: int, other: int, sourc
     return source.complaint(index, "replicates", f"replicates makes {name!r}, which is there (line {line})", hint)
 
 
-def choose(roster: Sequence[Competitor], wanted: str) -> tuple[Competitor, ...]:
+def choose(roster: Sequence[Competitor], wanted: str, where: str = "competitors.toml") -> tuple[Competitor, ...]:
     """The competitors a command line asks for: `all`, or names separated by commas, in the order asked.
 
-    The name of a replicated entry means all its replicates; one of them may be named too.
+    The name of a replicated entry means all its replicates; one of them may be named too. `where`: the roster's file.
 
     Raises
     ------
@@ -98,13 +99,13 @@ def choose(roster: Sequence[Competitor], wanted: str) -> tuple[Competitor, ...]:
     for competitor in roster:
         for name in filter(None, (competitor.group, competitor.name)):
             meant.setdefault(name, []).append(competitor)
-    known = ", ".join(dict.fromkeys(competitor.group or competitor.name for competitor in roster))
+    known = tuple(dict.fromkeys(competitor.group or competitor.name for competitor in roster))
     if not names:
-        raise UserError("--competitors names nobody", f"say all, or some of: {known}")
+        raise UserError("--competitors names nobody", f"say all, or some of: {', '.join(known)}")
     chosen: dict[str, Competitor] = {}
     for name in names:
         if name not in meant:
-            raise UserError(f"--competitors: {name!r} is not in competitors.toml", f"known: {known}")
+            raise UserError(f"--competitors: {name!r} is not in {where}", known_words(name, known))
         for competitor in meant[name]:
             if competitor.name in chosen:
                 raise UserError(f"--competitors: {competitor.name!r} is named twice")

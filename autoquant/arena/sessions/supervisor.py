@@ -110,7 +110,8 @@ class Supervisor:
         process.adopt_orphans()
         for racer in track.ledger.view.competitors.values():
             self._take_over(racer)
-        track.append(r.ArenaStarted(os.getpid(), socket.gethostname()))
+        runs = tuple(competitor.name for competitor in self._competitors)
+        track.append(r.ArenaStarted(os.getpid(), socket.gethostname(), runs))
         failure: BaseException | None = None
         try:
             track.referee.recover()

@@ -92,7 +92,7 @@ class Lines:
             old = former.get(racer.name)
             if racer.last is not None and (old is None or old.last != racer.last):
                 self._say(f"{racer.name} {attempt_text(racer.last)} ({racer.attempts}/{racer.budget})")
-            if racer.state != "racing" and (old is None or old.state != racer.state):
+            if racer.state not in ("racing", "left") and (old is None or old.state != racer.state):
                 self._say(f"{racer.name} {racer.state}, {racer.attempts} of {racer.budget} attempts")
             elif (text := pause_text(racer, status)) and (old is None or old.pause != racer.pause):
                 self._say(f"{racer.name} {text}")

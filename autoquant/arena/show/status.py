@@ -55,8 +55,10 @@ class CompetitorStatus:
     effort: str | None
     colour: str
     extension: bool
+    group: str
+    """Roster name it is a replicate of; empty when it stands alone."""
     state: str
-    """`racing`, or the reason of its end."""
+    """`racing`, `left` (no session of it is started any more, until a start that runs it), or the reason of its end."""
     attempts: int
     budget: int
     evaluating: int | None
@@ -250,7 +252,8 @@ def _competitor(racer: CompetitorView, view: RaceView, pause: Pause | None) -> C
         effort=racer.joined.effort,
         colour=racer.joined.colour,
         extension=racer.joined.extension,
-        state=racer.ended or "racing",
+        group=racer.joined.group,
+        state=racer.ended or ("left" if pause and pause.left else "racing"),
         attempts=len(racer.attempts),
         budget=racer.joined.budget,
         evaluating=racer.open_attempt.attempt if racer.open_attempt else None,

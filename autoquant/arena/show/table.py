@@ -65,7 +65,7 @@ def last_text(racer: CompetitorStatus, status: RaceStatus) -> str:
     last = racer.last
     if racer.evaluating is not None:
         return ("" if last is None else f"#{last.attempt} {last.status}, ") + f"judging #{racer.evaluating}"
-    if racer.state != "racing":
+    if racer.state not in ("racing", "left"):
         return racer.state
     return pause_text(racer, status) or attempt_text(last)
 

@@ -51,13 +51,14 @@ def newest_faults(records: Iterable[r.Record]) -> tuple[FaultStatus, ...]:
 def pauses(records: Iterable[r.Record]) -> dict[str, Pause]:
     """Who is between sessions, by name: the last one ended in a way that asks for a wait, or a fault followed its end.
 
-    A new arena tries everybody again, so what an earlier one waited for is past with its start.
+    A new arena tries everybody it runs again, so what an earlier one waited for is past with its start. Whom it does
+    not run, and an earlier one left, is still left.
     """
     found: dict[str, Pause] = {}
     for record in records:
         match record.body:
-            case r.ArenaStarted():
-                found = {}
+            case r.ArenaStarted(competitors=names):
+                found = {name: one for name, one in found.items() if names and one.left and name not in names}
             case r.SessionStarted(competitor=name) | r.CompetitorEnded(competitor=name):
                 found.pop(name, None)
             case r.FaultSeen(competitor=str(name), attempt=None, kind=kind):

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from autoquant.arena.roster.load import choose, load_roster, parse_roster
 from autoquant.arena.roster.names import valid_name
-from autoquant.arena.roster.replicates import shades
+from autoquant.arena.roster.replicates import require_different_searches, shades, with_replicates
 from autoquant.errors import ConfigError, UserError
+from autoquant.harness import Competitor
 
 GOOD = """\
 [[competitor]]
@@ -63,10 +64,11 @@ def test_the_roster_of_the_checkout_has_the_five_agents_of_the_spec_and_three_co
         ("codex-sol-high", "codex", "gpt-5.6-sol", "high", "#F59E0B"),
         ("gemini-3.6-flash-high", "antigravity", "gemini-3.6-flash", "high", "#4285F4"),
         ("random", "control", "random", "", "#6B7280"),
-        ("hillclimb", "control", "hillclimb", "", "#B45309"),
-        ("hillclimb-2", "control", "hillclimb", "", "#BE185D"),
+        ("hillclimb-1", "control", "hillclimb", "", "#B45309"),
+        ("hillclimb-2", "control", "hillclimb", "", "#5D2B05"),
     ] == [(c.name, c.harness, c.model, c.effort, c.colour) for c in roster]
-    assert all(c.budget is None and not c.group for c in roster)
+    assert [("hillclimb-1", 1), ("hillclimb-2", 2)] == [(c.name, c.seed) for c in roster if c.group]
+    assert all(c.budget is None for c in roster)
 
 
 def test_every_commented_example_is_a_valid_entry_beside_those_that_race(repository: Path):
@@ -75,11 +77,12 @@ def test_every_commented_example_is_a_valid_entry_beside_those_that_race(reposit
     entries = [block.split("#\n", 1)[1] for block in examples.split("\n\n") if "[[competitor]]" in block]
     uncommented = "\n".join(line.removeprefix("# ") for entry in entries for line in entry.splitlines())
     roster = parse_roster(head + uncommented, "example")
-    assert len(EXAMPLES) == examples.count("[[competitor]]") == len({c.group or c.name for c in roster}) - 8
+    assert len(EXAMPLES) == examples.count("[[competitor]]") == len({c.group or c.name for c in roster}) - 7
     assert len(roster) == len({c.colour for c in roster})
     by_name = {c.name: c for c in roster}
     assert EXAMPLES == {name: by_name[name].harness for name in EXAMPLES}
     assert "{prompt_file}" in by_name["my-agent"].argv
+    assert ("aider",) == by_name["aider-luna"].needs
     assert ("http://127.0.0.1:8000/v1", "LOCAL_API_KEY") == (
         by_name["codex-local"].base_url,
         by_name["codex-local"].api_key_env,
@@ -94,6 +97,7 @@ def test_every_key_reaches_the_competitor():
             args='["--search", "a b"]',
             env='{ A = "1" }',
             pass_env='["B"]',
+            needs='["node"]',
             base_url='"https://models.example/v1"',
             api_key_env='"MY_KEY"',
             budget="7",
@@ -104,6 +108,7 @@ def test_every_key_reaches_the_competitor():
         "x",
     )
     assert ("high", ("--search", "a b"), {"A": "1"}, ("B",)) == (racer.effort, racer.args, racer.env, racer.pass_env)
+    assert ("node",) == racer.needs
     assert ("https://models.example/v1", "MY_KEY", 7) == (racer.base_url, racer.api_key_env, racer.budget)
     assert (1, 2.5, 3) == (racer.session_minutes, racer.quiet_minutes, racer.silent_minutes)
 
@@ -135,6 +140,9 @@ def test_every_key_reaches_the_competitor():
         (entry(seed="3"), 7, "belongs to harness 'control'"),
         (agent(args='["a", 1]'), 6, "args must be a list of texts"),
         (agent(args='"--fast"'), 6, "expected a list"),
+        (agent(needs="[1]"), 6, "needs must be a list of texts"),
+        (agent(needs='["", "x"]'), 6, "needs has an empty name"),
+        (control("a", needs='["x"]'), 6, "needs belongs to programs that ask a model, not 'control'"),
         (control("a", args="[]"), 6, "args belongs to programs that ask a model, not 'control'"),
         (control("a", effort='"high"'), 6, "effort belongs to programs that ask a model, not 'control'"),
         (control("a", env="{}"), 6, "env belongs to programs that ask a model, not 'control'"),
@@ -230,6 +238,83 @@ def test_an_agents_replicates_have_no_seed_and_a_single_one_stands_alone():
     assert [None, None] == [c.seed for c in parse_roster(agent(replicates="2"), "x")]
     assert [0, 1] == [c.seed for c in parse_roster(control("a", replicates="2"), "x")]
     assert [("a", "")] == [(c.name, c.group) for c in parse_roster(agent(replicates="1"), "x")]
+
+
+def replicated(text: str, wanted: str, count: int | None) -> tuple[Competitor, ...]:
+    roster = parse_roster(text, "mine.toml")
+    return with_replicates(choose(roster, wanted, "mine.toml"), count, roster, "mine.toml")
+
+
+def test_the_option_replicates_everybody_chosen_as_the_key_would():
+    text = control("a", seed="5", budget="9") + entry(name='"b"') + control("c")
+    by_key = parse_roster(
+        control("a", seed="5", budget="9", replicates="3") + entry(name='"b"', replicates="3") + control("c"), "x"
+    )
+    assert choose(by_key, "b,a") == replicated(text, "b,a", 3)
+    assert ["b-1", "b-2", "b-3", "a-1", "a-2", "a-3"] == [c.name for c in replicated(text, "b,a", 3)]
+
+
+def test_the_option_goes_before_the_key_and_one_means_alone():
+    text = control("a", seed="5", replicates="2") + control("b", seed="1")
+    assert ["a-1", "a-2"] == [c.name for c in replicated(text, "a", None)]
+    assert [("a-1", 5), ("a-2", 6), ("a-3", 7)] == [(c.name, c.seed) for c in replicated(text, "a", 3)]
+    assert [("a", "", 5)] == [(c.name, c.group, c.seed) for c in replicated(text, "a", 1)]
+    assert replicated(text, "a", 3)[:2] == replicated(text, "a", 2) == replicated(text, "a", None)
+
+
+def test_who_is_not_chosen_is_not_replicated():
+    text = control("a") + control("b") + control("b-2")
+    assert ["a-1", "a-2"] == [c.name for c in replicated(text, "a", 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "count", "words"),
+    [
+        (control("a"), "all", 21, "--replicates 21: at most 20"),
+        (control("a", replicates="3"), "a-2", 2, "'a-2' is one replicate of 'a'"),
+        (control("a", replicates="3"), "a-1,a-2", 2, "'a-1' is one replicate of 'a'"),
+        (control("a") + control("a-2"), "a", 2, "makes 'a-2' of 'a', which is in mine.toml already"),
+        (control("a") + control("a-2"), "all", 2, "makes 'a-2' of 'a', which is in mine.toml already"),
+        (control("a-2") + control("a"), "all", 2, "makes 'a-2' of 'a', which is in mine.toml already"),
+        (control("x" * 38), "all", 10, f"makes '{'x' * 38}-10', which cannot be used"),
+    ],
+)
+def test_replicates_that_cannot_be_are_one_clear_line(text: str, wanted: str, count: int, words: str):
+    with pytest.raises(UserError) as caught:
+        replicated(text, wanted, count)
+    assert words in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+def test_the_whole_roster_of_the_checkout_can_be_replicated(repository: Path):
+    roster = load_roster(repository / "competitors.toml")
+    racers = with_replicates(choose(roster, "all"), 3, roster, "competitors.toml")
+    require_different_searches(racers)
+    assert 7 * 3 == len({c.name for c in racers}) == len({c.colour for c in racers})
+
+
+def test_one_search_twice_is_refused_since_it_would_count_as_two():
+    with pytest.raises(UserError, match="a and b are one search: random, seed 0"):
+        require_different_searches(parse_roster(control("a") + control("b"), "x"))
+    with pytest.raises(UserError, match="a-2 and b-1 are one search: random, seed 2"):
+        require_different_searches(replicated(control("a", seed="1") + control("b", seed="2"), "all", 2))
+    require_different_searches(parse_roster(control("a", seed="1") + control("b", seed="2") + entry(name='"c"'), "x"))
+
+
+def test_a_mistyped_word_is_answered_with_the_one_that_was_meant():
+    for text, hint in (
+        (GOOD + "colur = '#112233'\n", "did you mean 'colour'? known: name, harness"),
+        (GOOD.replace('"control"', '"contrl"'), "did you mean 'control'? known: "),
+        (GOOD.replace('"random"', '"hilclimb"'), "did you mean 'hillclimb'? known: hillclimb, random"),
+        (entry(argv='["x", "{workspce}"]'), "did you mean '{workspace}'? known: "),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            parse_roster(text, "x")
+        assert hint in caught.value.hint
+    roster = parse_roster(control("codex-sol") + control("grok"), "mine.toml")
+    with pytest.raises(UserError, match=r"'codex-soul' is not in mine\.toml") as unknown:
+        choose(roster, "codex-soul", "mine.toml")
+    assert "did you mean 'codex-sol'? known: codex-sol, grok" == unknown.value.hint
 
 
 @given(st.integers(0, 0xFFFFFF), st.integers(1, 20))

@@ -89,6 +89,17 @@ def test_a_competitor_that_was_left_says_why_until_the_next_start_tries_again(ni
     assert "waits: quota since 03:12 UTC" == night.last()["sol"]
 
 
+def test_who_was_left_stays_so_through_a_start_that_does_not_run_it(night: Night):
+    night.session("sol", "auth")
+    night.add(r.FaultSeen("sol", None, "auth", LEFT))
+    night.session("grok", "early stop")
+    night.add(r.ArenaStopped("harness faults"), r.ArenaStarted(2, "here", ("grok",)))
+    assert {"sol": "left: auth since 03:06 UTC", "grok": "–"} == night.last()
+    assert {"sol": "left", "grok": "racing"} == {racer.name: racer.state for racer in night.status().competitors}
+    night.add(r.ArenaStarted(3, "here", ("grok", "sol")))
+    assert {"sol": "–", "grok": "–"} == night.last()
+
+
 def test_a_fault_of_an_attempt_or_of_nobody_leaves_nobody(night: Night):
     night.session("sol", "rate limit")
     night.add(r.FaultSeen("sol", 3, "EvaluationCut", "cut"), r.FaultSeen(None, None, "disk", "full"))
