@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from autoquant import codec
+from autoquant import bulk, codec
 from autoquant.errors import AutoQuantError, LedgerError
 from autoquant.ledger.records import GENESIS, KINDS, Record, RecordBody, kind_of
 from autoquant.protocol import SCHEMA_VERSION
@@ -83,10 +83,11 @@ def read_chain(path: Path) -> Chain:
     *whole, tail = data.split(b"\n")
     records: list[Record] = []
     head = GENESIS
-    for number, line in enumerate(whole, start=1):
-        record = _open_line(line, number, head, f"{path}:{number}")
-        records.append(record)
-        head = record.digest
+    with bulk.uncollected():
+        for number, line in enumerate(whole, start=1):
+            record = _open_line(line, number, head, f"{path}:{number}")
+            records.append(record)
+            head = record.digest
     size = len(data) - len(tail)
     last = whole[-1] if whole else b""
     if not tail:
