@@ -19,6 +19,7 @@ from autoquant import amounts
 from autoquant.report import figures, glyphs, text
 from autoquant.report.colour import Ink
 from autoquant.report.model import Entrant
+from autoquant.stats.sharpe import annualised
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -27,7 +28,7 @@ def render(
     template: str,
     inks: Sequence[Ink],
     data: dict[str, Any] | None = None,
-    sheets: str = "style",
+    sheets: Sequence[str] = ("style/*.css.j2",),
     reload: int | None = None,
     **context: Any,
 ) -> str:
@@ -38,17 +39,16 @@ def render(
     template : file below `templates/`.
     inks : the competitors' colours by index.
     data : what the script reads; None for a page without script.
-    sheets : folder below `templates/` whose style sheets come after those of `style`.
+    sheets : style sheets below `templates/`, as patterns, in order.
     reload : seconds after which a page asks for itself again; None for never. Where there is a script, it does so
         itself, at a moment that suits the reader, and the browser only does where scripts are off.
     context : names the template uses.
     """
     environment = _environment()
     script = "" if data is None else _script()
-    files = [
-        path for folder in dict.fromkeys(("style", sheets)) for path in sorted((TEMPLATES / folder).glob("*.css.j2"))
+    names = [
+        path.relative_to(TEMPLATES).as_posix() for pattern in sheets for path in sorted(TEMPLATES.glob(pattern))
     ]
-    names = [path.relative_to(TEMPLATES).as_posix() for path in files]
     style = Markup("\n").join(Markup(environment.get_template(name).render(inks=inks)) for name in names)
     return environment.get_template(template).render(
         style=style,
@@ -107,6 +107,7 @@ def _environment() -> jinja2.Environment:
         "time_bar": glyphs.time_bar,
         "tokens": amounts.tokens,
         "whole": _whole,
+        "yearly": annualised,
     }
     return environment
 

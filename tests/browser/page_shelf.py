@@ -10,11 +10,12 @@ from race_cases import SEED_FOLDS, RaceCase, searched, shifted
 
 from autoquant.ledger import records as r
 from autoquant.report import render_report
+from autoquant.report.explain.page import explainer
 
 HOSTILE = (
-    "</script><script>alert(1)</script> {{ 7 * 7 }} \u202egnp <img src=https://example.invalid/x onerror=alert(1)>"
+    "</script><script>alert(1)</script> {{ 7 * 7 }} \u202egnp <img src=https://x.invalid/x onerror=alert(1)>"
 )
-KINDS = ("finished", "running", "demo", "journal", "empty")
+KINDS = ("finished", "running", "demo", "journal", "empty", "how")
 BUDGET = 30
 
 
@@ -103,6 +104,13 @@ class Shelf:
     def empty(self) -> Path:
         """Nothing at all."""
         return render_report(self.folder / "none", None, self.folder / "empty.html", home=self.folder / "none")
+
+    @cached_property
+    def how(self) -> Path:
+        """The explainer."""
+        file = self.folder / "how.html"
+        file.write_text(explainer())
+        return file
 
     def page(self, kind: str) -> Path:
         """The page of one of `KINDS`."""

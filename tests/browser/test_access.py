@@ -24,6 +24,13 @@ PALE = """() => {
 }"""
 """Labels of drawings on paper with less contrast than AA asks of small text: axe looks at HTML text alone."""
 
+OUTSIDE = """() => [...document.querySelectorAll("svg text")].filter(e => e.getBoundingClientRect().width > 0)
+  .filter(e => {
+    const [own, whole] = [e.getBoundingClientRect(), e.closest("svg").getBoundingClientRect()];
+    return own.left < whole.left - 3 || own.right > whole.right + 3 || own.bottom > whole.bottom + 6;
+  }).map(e => e.closest("svg").getAttribute("aria-label").slice(0, 50) + ": " + e.textContent)"""
+"""Labels that reach out of their drawing, where nobody has made room for them."""
+
 
 def violations(page: Any) -> list[str]:
     """What axe-core would mend, a line each, with the places."""
@@ -43,9 +50,15 @@ def test_axe_finds_nothing_to_mend_on_a_light_desk_and_a_dark_phone(stand: Stand
         assert [] == violations(page)
 
 
-def test_labels_of_the_drawings_have_the_contrast_small_text_needs(stand: Stand, shelf: Shelf):
-    with stand.open(shelf.finished, color_scheme="light") as page:
+@pytest.mark.parametrize("kind", ["finished", "how"])
+def test_labels_of_the_drawings_stay_inside_and_have_the_contrast_small_text_needs(
+    stand: Stand, shelf: Shelf, kind: str
+):
+    with stand.open(shelf.page(kind), color_scheme="light") as page:
         page.evaluate(OPEN_ALL)
         assert [] == page.evaluate(PALE)
+        assert [] == page.evaluate(OUTSIDE)
         page.emulate_media(color_scheme="dark")
+        page.set_viewport_size(PHONE)
         assert [] == page.evaluate(PALE)
+        assert [] == page.evaluate(OUTSIDE)
