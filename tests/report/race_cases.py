@@ -13,7 +13,7 @@ from autoquant import codec, files
 from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
-from autoquant.oracle.records import Digests, Evaluation, Fault, FoldScore, GateResult, Outcome
+from autoquant.oracle.records import Confirmation, Digests, Evaluation, Fault, FoldScore, GateResult, Outcome, Stress
 from autoquant.protocol import PROTOCOL
 
 SEED_FOLDS = (0.9, -0.2, 0.7, 0.1, 0.6, 0.3)
@@ -31,6 +31,7 @@ def evaluation(
     failed: GateResult | None = None,
     fault: Fault | None = None,
     daily: tuple[tuple[float, ...], ...] = (),
+    delayed: float | None = None,
 ) -> Evaluation:
     """An oracle's answer with the given fold Sharpe ratios, or a fault."""
     folds = tuple(
@@ -47,6 +48,7 @@ def evaluation(
         gates=(GateResult("drawdown", True, 0.12, 0.25, 0.13), *((failed,) if failed else ())),
         max_drawdown=0.12 if sharpes else None,
         daily_returns=daily,
+        score_delayed=delayed,
         fault=fault,
     )
 
@@ -63,6 +65,7 @@ class RaceCase:
     floor: float = 0.312
     seeded: bool = True
     created: str = "2026-11-01T08:00:00Z"
+    seed_daily: tuple[tuple[float, ...], ...] = ()
     ledger: Ledger = field(init=False)
     layout: RaceLayout = field(init=False)
 
@@ -94,7 +97,7 @@ class RaceCase:
             )
         )
         if self.seeded:
-            digest = self.store(self.layout.evaluation("seed", 0), evaluation(SEED_FOLDS))
+            digest = self.store(self.layout.evaluation("seed", 0), evaluation(SEED_FOLDS, daily=self.seed_daily))
             self.add(r.SeedScored(digest, score_of(SEED_FOLDS)))
 
     def add(self, body: r.RecordBody) -> None:
@@ -126,13 +129,20 @@ class RaceCase:
         failed: GateResult | None = None,
         fault: Fault | None = None,
         store: bool = True,
+        lineage: str | None = None,
+        slots: tuple[str, ...] = (),
+        archive: dict[str, int | None] | None = None,
+        daily: tuple[tuple[float, ...], ...] = (),
+        double: float | None = None,
+        delayed: float | None = None,
+        stress: Stress | None = None,
     ) -> None:
-        """One attempt, opened and closed."""
+        """One attempt, opened and closed; with a stress it has details."""
         self._counts[name] += 1
         number, parent = self._counts[name], self._working[name]
-        answer = evaluation(sharpes, failed=failed, fault=fault)
+        answer = evaluation(sharpes, failed=failed, fault=fault, daily=daily, delayed=delayed)
         base = self._folds[name, parent]
-        self.add(r.AttemptOpened(name, number, f"r{number}", f"{number:064x}", description, parent))
+        self.add(r.AttemptOpened(name, number, f"r{number}", f"{number:064x}", description, parent, lineage))
         path = self.layout.evaluation(name, number)
         digest = self.store(path, answer) if store else None
         delta = answer.score - score_of(base) if answer.score is not None else None
@@ -140,15 +150,24 @@ class RaceCase:
         decision = r.DecisionSummary(
             delta=delta, folds_better=better, drawdown=answer.max_drawdown, turnover=31.4 if sharpes else None,
             trades=240 if sharpes else None, gate=failed.name if failed else None,
-            beyond_error=True if status == "keep" else None,
+            beyond_error=True if status == "keep" else None, slots=slots, archive=archive or {},
         )  # fmt: skip
-        double = answer.score - 0.21 if answer.score is not None else None
-        self.add(r.AttemptClosed(name, number, status, answer.score, double, digest, None, decision))
+        if double is None and answer.score is not None:
+            double = answer.score - 0.21
+        detail = self.details(name, number, stress) if stress else None
+        self.add(r.AttemptClosed(name, number, status, answer.score, double, digest, None, decision, detail))
         self._folds[name, number] = sharpes
         if status in ("keep", "search"):
             self._working[name] = number
         if status in ("keep", "search", "archive"):
             self.add(r.AttemptCommitted(name, number, f"{number:040x}"))
+
+    def details(self, name: str, number: int, stress: Stress) -> str:
+        """Write the details of an attempt whose deep check passed; their digest."""
+        confirmation = Confirmation(causality_passed=True, second=None, mask_gap=None, stress=stress)
+        data = codec.dumps({"confirmation": confirmation}).encode()
+        files.atomic_write(self.layout.detail(name, number), data)
+        return files.sha256_bytes(data)
 
     def session(
         self, name: str, outcome: str = "early stop", *, seconds: float = 3_600.0, judging: float = 600.0,
