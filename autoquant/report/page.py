@@ -16,7 +16,7 @@ from autoquant.report.collect import Collected, collect, newest_race
 from autoquant.report.colour import ink
 from autoquant.report.frames import Drawing
 from autoquant.report.model import Fact, Journal, Tone
-from autoquant.report.panels import attempts, course, provenance, sealed, standings, work
+from autoquant.report.panels import attempts, course, discovery, provenance, resemblance, sealed, standings, work
 from autoquant.report.render import render
 from autoquant.report.scriptdata import RELOAD, script_data
 
@@ -85,6 +85,8 @@ def race_page(collected: Collected, *, watched: bool = False) -> str:
             course.context(race, table),
             sealed.context(race),
             attempts.context(collected, table),
+            discovery.context(race, table),
+            resemblance.context(race, collected.returns, table),
             work.context(race),
             provenance.context(race),
         ),
