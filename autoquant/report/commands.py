@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import cache
 from pathlib import Path
 
 from autoquant.ledger.layout import RaceLayout
@@ -33,10 +34,16 @@ def score_again(race: Race, strategy: str) -> str:
 
 
 def compare_texts(race: Race, before: str, after: str) -> str:
-    """Show what one strategy changed against another."""
-    return f"git diff --no-index {_blob(race, before)} {_blob(race, after)}"
+    """Show what one strategy changed against another. Twelve digits name a blob; the shell finds the rest."""
+    pair = ",".join(shlex.quote(digest[:12]) for digest in (before, after))
+    return f"git diff --no-index {_blobs(race.name, race.demo)}/{{{pair}}}*"
 
 
 def _blob(race: Race, digest: str) -> str:
-    state = DEMO / "state" if race.demo else Path("state")
-    return shlex.quote(RaceLayout(state, race.name).blob(digest).as_posix())
+    return f"{_blobs(race.name, race.demo)}/{shlex.quote(digest)}"
+
+
+@cache
+def _blobs(race: str, demo: bool) -> str:
+    state = DEMO / "state" if demo else Path("state")
+    return RaceLayout(state, shlex.quote(race)).blob("").as_posix()

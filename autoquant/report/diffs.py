@@ -21,7 +21,7 @@ from autoquant.ledger.layout import RaceLayout
 from autoquant.protocol import PROTOCOL
 from autoquant.report.text import visible
 
-CONTEXT = 2
+CONTEXT = 1
 """Unchanged lines shown around a change."""
 LINES = 60
 """Lines of one diff on the page."""
@@ -31,7 +31,7 @@ WORK = 5_000
 """Lines and pairs of equal lines up to which two texts are compared line by line; an edit makes some hundreds."""
 ALL_WORK = 2_500_000
 """The same over all diffs of a page."""
-COMMAND_BYTES = 240
+COMMAND_BYTES = 120
 """About what the page spends on an attempt whose diff is left out: the count of lines and the command."""
 _MAXIMUM_FILE = 2 * PROTOCOL.limits.strategy_bytes
 _RUN_BYTES = 12
@@ -78,6 +78,11 @@ class Change:
     def size(self) -> int:
         """About how many bytes of the page the runs take."""
         return sum(run.size for run in self.runs)
+
+    @property
+    def extra(self) -> int:
+        """The same beyond what the command takes that stands where there are none."""
+        return max(0, self.size - COMMAND_BYTES)
 
 
 class Texts:
@@ -130,9 +135,9 @@ def changes(texts: Texts, wanted: Iterable[tuple[str, str]], budget: int) -> lis
     result: list[Change] = []
     for before, after in wanted:
         change = compare(texts, before, after, allowance)
-        if change.size > COMMAND_BYTES and change.size - COMMAND_BYTES > budget:
+        if change.extra > budget:
             change = replace(change, runs=(), more=0)
-        budget -= max(0, change.size - COMMAND_BYTES)
+        budget -= change.extra
         result.append(change)
     return result
 

@@ -71,16 +71,17 @@ def fold_domain(race: Race) -> tuple[float, float]:
 
 
 def fold_bars(deltas: Sequence[float]) -> Markup:
-    """Change of each fold against the parent as tiny bars; full height is half a Sharpe point or more.
+    """Change of each fold against the parent as bars; full height, 20 units, is half a Sharpe point or more.
 
-    Its numbers stand in the row behind it, so it is silent.
+    A unit wide and without a size, so that the style sheet can stretch one drawing to a line of text or to a table;
+    few bytes, since a page has thousands. Its numbers stand beside it: it is silent.
     """
-    return _columns(deltas, 7.0, 8.0, "bars")
-
-
-def fold_columns(deltas: Sequence[float]) -> Markup:
-    """The same, large, a column of 42 px to each fold, to stand above the numbers."""
-    return _columns(deltas, 42.0, 26.0, "columns")
+    if not deltas:
+        return Markup("")
+    lengths = [(place, round(20.0 * min(1.0, 2.0 * abs(value)))) for place, value in enumerate(deltas, start=1)]
+    rising = [(place, -max(1, length)) for (place, length), value in zip(lengths, deltas, strict=True) if value > 0]
+    falling = [(place, max(1, length)) for (place, length), value in zip(lengths, deltas, strict=True) if not value > 0]
+    return tag("svg", _bars(rising, None), _bars(falling, "down"), aria_hidden="true")
 
 
 def time_bar(agent: float, infrastructure: float, longest: float) -> Markup:
@@ -96,19 +97,6 @@ def time_bar(agent: float, infrastructure: float, longest: float) -> Markup:
     return tag("svg", *parts, viewBox=f"0 0 {width:g} 6", width=width, height="6", class_="times", aria_hidden="true")
 
 
-def _columns(deltas: Sequence[float], step: float, half: float, class_: str) -> Markup:
-    if not deltas:
-        return Markup("")
-    places = [(step * (place + 0.5) - 0.5, value) for place, value in enumerate(deltas)]
-    rising = [(x, -_length(value, half)) for x, value in places if value > 0]
-    falling = [(x, _length(value, half)) for x, value in places if not value > 0]
-    return tag("svg", _bars(rising, half, "up"), _bars(falling, half, "down"), class_=class_, aria_hidden="true")
-
-
-def _length(delta: float, half: float) -> float:
-    return max(0.6, half * min(1.0, 2.0 * abs(delta)))
-
-
-def _bars(bars: Sequence[tuple[float, float]], middle: float, class_: str) -> Markup:
-    data = "".join(f"M{fig.coordinate(x)} {middle:g}v{fig.coordinate(length)}" for x, length in bars)
+def _bars(bars: Sequence[tuple[int, int]], class_: str | None) -> Markup:
+    data = "".join(f"M{place} 0v{length}" for place, length in bars)
     return tag("path", d=data, class_=class_) if data else Markup("")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 
 from markupsafe import Markup
 
@@ -16,6 +17,8 @@ from autoquant.report.text import clean, shorten
 
 _ROW = 40.0
 _ROW_NARROW = 58.0
+_DENSE = 1.5
+"""Pixels from one attempt to the next below which marks fall on whole pixels."""
 
 
 def roll_scale(entrants: Sequence[Entrant], width: float) -> Scale:
@@ -69,25 +72,33 @@ def tally(entrant: Entrant) -> str:
 
 
 def _strokes(attempts: Sequence[Attempt], x: Scale, base: float) -> list[Markup]:
-    """One path per kind. Strokes of a kind that would cover each other are drawn once."""
+    """One path per kind of status, discards first, so that nothing hides beneath them."""
     kinds: dict[tuple[float, str], list[float]] = {}
-    quiet: list[float] = []
     for attempt in attempts:
-        places = kinds.setdefault(STROKES[attempt.status], []) if attempt.status in STROKES else quiet
-        places.append(x(attempt.number))
+        kinds.setdefault(STROKES.get(attempt.status or "", (0.0, "stroke discard")), []).append(x(attempt.number))
+    dense = (x.end - x.start) / (x.high - x.low) < _DENSE
     return [
-        fig.dots([(place, base) for place in _apart(quiet)], "stroke discard"),
-        *(
-            fig.rules([(place, base) for place in _apart(places)], height, class_)
-            for (height, class_), places in sorted(kinds.items())
-        ),
+        tag("path", d=_marks(places, base, height, dense=dense), class_=class_)
+        for (height, class_), places in sorted(kinds.items(), key=lambda kind: (kind[0][0] != 0.0, kind[0]))
     ]
 
 
-def _apart(places: Iterable[float]) -> list[float]:
-    """Places at least 0.4 px from the one before."""
-    kept: list[float] = []
-    for place in places:
-        if not kept or place - kept[-1] >= 0.4:
-            kept.append(place)
-    return kept
+def _marks(places: Sequence[float], base: float, height: float, *, dense: bool) -> str:
+    """Path of upright strokes, or of dots where the height is 0, by steps from one to the next: few bytes each.
+
+    Where attempts are closer than pixels, marks on one pixel are drawn once, and neighbouring dots as a line.
+    """
+    places = sorted({round(place, 0 if dense else 1) for place in places})
+    number = fig.coordinate
+    parts = [f"M{number(places[0])} {number(base)}{_mark(height)}"]
+    for before, place in pairwise(places):
+        step = number(place - before)
+        if height == 0 and dense and place - before <= 1.0:
+            parts.append(f"h{step}")
+        else:
+            parts.append(f"m{step} {number(height)}{_mark(height)}")
+    return "".join(parts)
+
+
+def _mark(height: float) -> str:
+    return f"v{fig.coordinate(-height)}" if height else "h0"

@@ -15,18 +15,21 @@ from markupsafe import Markup, escape
 from autoquant.ledger.records import ACCEPTED
 from autoquant.report import commands
 from autoquant.report.diffs import COMMAND_BYTES, Change, Texts, changes
-from autoquant.report.glyphs import fold_bars, fold_columns
+from autoquant.report.glyphs import fold_bars
 from autoquant.report.judged import gate_figure
 from autoquant.report.model import Attempt, Entrant, Gate, Race
 from autoquant.report.text import fixed
 
 ROWS = 3000
 """Attempts in the tables of one page; beyond that each competitor shows its accepted ones and its newest."""
-ROW_BYTES = 1_270
+ROW_BYTES = 1_070
 """About what an attempt takes without its description, its reason and its diff."""
-SHARE = 1_533
+SHARE = 1_400
 """Bytes of the page that the tables may take per shown attempt, of at least `SHARED` attempts."""
 SHARED = 750
+
+LEVERAGE = "leverage"
+"""The gate that a strategy meets by setting it: told only where it fails."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,6 @@ class Row:
     bars: Markup
     nearest: str
     """The gate with the least room, in words; empty when none has a number."""
-    columns: Markup
     gates: tuple[GateRow, ...]
     shifted: str
     """Range of the score over moved folds; empty where it was not measured."""
@@ -64,11 +66,6 @@ class Row:
     """The command that scores it again; empty where there is no text."""
     compare: str
     """The command that shows its diff; empty where the page shows all of it."""
-
-    @property
-    def quiet(self) -> bool:
-        """Nothing came of it, and nothing broke."""
-        return self.attempt.status in ("discard", "gate", "invalid")
 
 
 def choose(entrants: Sequence[Entrant]) -> list[list[Attempt]]:
@@ -92,28 +89,25 @@ def race_rows(race: Race, entrants: Sequence[Entrant], texts: Texts) -> list[lis
         ((entrant, attempt) for entrant, attempts in zip(entrants, chosen, strict=True) for attempt in attempts),
         key=lambda pair: (pair[1].status not in ACCEPTED, -pair[1].number, pair[0].index),
     )
-    room = SHARE * max(SHARED, len(wanted)) - sum(_least(attempt) for _, attempt in wanted)
-    reasons: set[tuple[int, int]] = set()
-    for entrant, attempt in wanted:
-        size = _size(attempt.reason)
-        if attempt.status in ACCEPTED or size <= room // 2:
-            reasons.add((entrant.index, attempt.number))
-            room -= size
+    keys = [(entrant.index, attempt.number) for entrant, attempt in wanted]
     pairs = [(_parent(race, entrant, attempt), attempt.strategy) for entrant, attempt in wanted]
-    found = dict(
-        zip(
-            ((entrant.index, attempt.number) for entrant, attempt in wanted),
-            changes(texts, pairs, max(0, room)),
-            strict=True,
-        )
-    )
+    room = SHARE * max(SHARED, len(wanted)) - sum(_least(attempt) for _, attempt in wanted)
+    found = changes(texts, pairs, max(0, room))
+    room -= sum(change.extra for change in found)
+    reasons = dict.fromkeys(keys, "")
+    for key, (_, attempt) in zip(keys, wanted, strict=True):
+        size = 0 if attempt.status in ACCEPTED else _size(attempt.reason)
+        if size <= room:
+            reasons[key] = attempt.reason
+            room -= size
+    told = dict(zip(keys, found, strict=True))
     return [
         [
             _row(
                 attempt,
                 f"attempt-{entrant.index}-{attempt.number}",
-                attempt.reason if (entrant.index, attempt.number) in reasons else "",
-                found[entrant.index, attempt.number],
+                reasons[entrant.index, attempt.number],
+                told[entrant.index, attempt.number],
                 race,
             )
             for attempt in attempts
@@ -136,8 +130,7 @@ def _row(attempt: Attempt, id_: str, reason: str, change: Change | None, race: R
         folds=f"{folds}/{len(attempt.fold_sharpes)}" if folds and attempt.fold_sharpes else folds,
         bars=fold_bars(attempt.fold_deltas),
         nearest=_nearest(gates) if attempt.gates_passed else "",
-        columns=fold_columns(attempt.fold_deltas),
-        gates=tuple(_gate_row(gate) for gate in gates),
+        gates=tuple(_gate_row(gate) for gate in gates if gate.name != LEVERAGE or not gate.passed),
         shifted=_shifted(attempt),
         reason=reason,
         change=change,
@@ -177,11 +170,11 @@ def _is_floor(gate: Gate) -> bool:
 
 
 def _nearest(gates: Sequence[Gate]) -> str:
-    """The gate with the least room beside its limit. Leverage is set by the strategy, not met: it is left out."""
+    """The gate with the least room beside its limit."""
     rooms = [
         (gate.headroom / abs(gate.limit), gate)
         for gate in gates
-        if gate.headroom is not None and gate.limit and gate.name != "leverage"
+        if gate.headroom is not None and gate.limit and gate.name != LEVERAGE
     ]
     if not rooms:
         return ""
@@ -195,7 +188,9 @@ def _shifted(attempt: Attempt) -> str:
 
 
 def _least(attempt: Attempt) -> int:
-    return ROW_BYTES + COMMAND_BYTES + _size(attempt.description)
+    """Bytes that no budget can take from it."""
+    reason = _size(attempt.reason) if attempt.status in ACCEPTED else 0
+    return ROW_BYTES + COMMAND_BYTES + _size(attempt.description) + reason
 
 
 def _size(words: str) -> int:
