@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 
 HOUR = 3600.0
 DAY = 24 * HOUR
@@ -38,7 +39,8 @@ def time_ticks(low: float, high: float, wanted: int) -> tuple[tuple[float, str],
     ['1 Jan', '12:00', '2 Jan', '12:00', '3 Jan']
     """
     span = max(high - low, 1.0)
-    step = next((step for step in _STEPS if span / step <= wanted - 1), 28 * DAY * max(1.0, span / (28 * DAY * wanted)))
+    whole_days = DAY * math.ceil(span / DAY / max(1, wanted - 1))
+    step = next((step for step in _STEPS if span / step <= wanted - 1), whole_days)
     first = -(-low // step)
     places = [(first + index) * step for index in range(wanted + 1)]
     return tuple((place, _words(place)) for place in places if place <= high)

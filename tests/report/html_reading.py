@@ -90,3 +90,10 @@ def read(html: str) -> Reading:
     reading.close()
     reading.problems += [f"{tag} is never closed" for tag in reading._open]
     return reading
+
+
+def section(html: str, name: str) -> Reading:
+    """One panel of a page, by the id of its heading."""
+    start = html.index(f'<section aria-labelledby="{name}"')
+    end = html.index("</section>", start) + len("</section>")
+    return read(html[start:end])
