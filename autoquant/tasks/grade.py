@@ -9,6 +9,9 @@ from autoquant.tasks.replay import Replay
 from autoquant.tasks.scan import Finding
 from autoquant.tasks.spec import TaskSpec, Tolerance
 
+COUNTS = ("trades", "entries")
+"""Metrics that are whole numbers; so are the ends of their tolerances, rounded as the contract rounds them."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -122,10 +125,13 @@ def _compare(
         return None
     value, target = figures[name], truth[name]
     width = tolerance.width(target)
-    return Comparison(name, value, target, target - width, target + width, tolerance.holds(value, target))
+    low, high = target - width, target + width
+    if name in COUNTS:
+        low, high = float(round(low)), float(round(high))
+    return Comparison(name, value, target, low, high, low <= value <= high)
 
 
 def _miss(one: Comparison) -> str:
-    digits = 0 if one.metric in ("trades", "entries") else 4 if one.metric == "sharpe" else 2
+    digits = 0 if one.metric in COUNTS else 4 if one.metric == "sharpe" else 2
     value, low, high = (f"{number:,.{digits}f}" for number in (one.value, one.low, one.high))
     return f"{one.metric.replace('_', ' ')} is {value}, wanted {low} to {high}"

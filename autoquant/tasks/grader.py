@@ -12,11 +12,13 @@ from autoquant.tasks.grade import Grade, Hidden, Verdict, climb, first_to_mend
 from autoquant.tasks.lookahead import look_ahead, same
 from autoquant.tasks.replay import EXPOSURE_LIMIT, EXPOSURE_SLACK, Replay, Trades
 from autoquant.tasks.scan import Finding, scan
-from autoquant.tasks.solution import Ran, read_source, replayed, run
+from autoquant.tasks.solution import Ran, read_source, replayed, run, takes, told
 from autoquant.tasks.spec import TaskSpec, metrics, out_of_sample_score
 from autoquant.tasks.truth import Truth
 
 NOT_REACHED = Verdict(None)
+_NOT_DEFINED = ("NoGenerateTrades", "WrongSignature")
+"""Kinds of refusal that say themselves what is wrong with the function."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,7 @@ def grade(parent: WarmParent, source: bytes, ground: Ground, *, final: bool = Fa
     findings = scan(source)
     refusal = read_source(source, spec)
     if refusal is not None:
-        return _refused(ground, verdicts, refusal, findings)
+        return _refused(ground, source, verdicts, refusal, findings)
     first, second = _twice(parent, source, ground, reveal)
     verdicts |= {name: Verdict(True) for name in ("parses", "defines") if name in verdicts}
     verdicts |= {name: v for name, v in _format(spec, first, second).items() if name in verdicts}
@@ -75,30 +77,28 @@ def _twice(parent: WarmParent, source: bytes, ground: Ground, reveal: bool) -> t
         return runs[0].result(), runs[1].result()
 
 
-def _refused(ground: Ground, verdicts: dict[str, Verdict], refusal: AgentFault, findings: tuple[Finding, ...]) -> Grade:
+def _refused(
+    ground: Ground, source: bytes, verdicts: dict[str, Verdict], refusal: AgentFault, findings: tuple[Finding, ...]
+) -> Grade:
     """A text that is not run: not Python, nothing to call, or something it may not do."""
     parses = refusal.kind not in ("SyntaxError", "NotUtf8", "TooLong")
-    defined = parses and refusal.kind not in ("NoGenerateTrades", "WrongSignature")
-    known = {"parses": Verdict(parses, "" if parses else _told(refusal))}
+    defined = parses and takes(source, len(ground.spec.arguments))
+    known = {"parses": Verdict(parses, "" if parses else told(refusal))}
     if parses:
-        known["defines"] = Verdict(defined, "" if defined else _told(refusal))
+        lacks = told(refusal) if refusal.kind in _NOT_DEFINED else f"it defines no {ground.spec.signature}"
+        known["defines"] = Verdict(defined, "" if defined else lacks)
     if defined:
-        known |= {name: Verdict(False, _told(refusal)) for name in ("runs", "runs_with_columns")}
-    known["runs_at_all"] = Verdict(False, _told(refusal))
+        known |= {name: Verdict(False, told(refusal)) for name in ("runs", "runs_with_columns")}
+    known["runs_at_all"] = Verdict(False, told(refusal))
     verdicts |= {name: verdict for name, verdict in known.items() if name in verdicts}
     return _graded(ground, verdicts, None, findings, 0.0)
-
-
-def _told(fault: AgentFault) -> str:
-    """A fault's sentence, with the file's name as this track has it."""
-    return fault.message.replace("strategy.py", "solution", 1)
 
 
 def _format(spec: TaskSpec, first: Ran, second: Ran) -> dict[str, Verdict]:
     """Whether it ran, what came back, and whether that can be replayed."""
     fault = first.fault or second.fault
     if fault is not None:
-        failed = Verdict(False, _told(fault))
+        failed = Verdict(False, told(fault))
         return {"runs": failed, "runs_at_all": failed, "runs_with_columns": failed}
     ran = Verdict(True)
     columns = Verdict(first.has_columns, "" if first.has_columns else first.problem)

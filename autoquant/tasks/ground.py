@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,10 +11,11 @@ from autoquant import codec, files
 from autoquant.errors import ConfigError
 from autoquant.market.indices import Bars, index_folder, load_manifest, load_part
 from autoquant.sandbox import WarmParent
+from autoquant.tasks import replay
 from autoquant.tasks.grader import Ground
 from autoquant.tasks.solution import LIMITS
 from autoquant.tasks.spec import TaskSpec, task
-from autoquant.tasks.truth import Truth, reference_source, truth_of
+from autoquant.tasks.truth import PUBLISHED, REFERENCE, Truth, reference_source, truth_of
 
 
 @contextmanager
@@ -39,12 +41,15 @@ def load_ground(data_root: Path, name: str, parent: WarmParent) -> Ground:
 
 
 def _stored_truth(folder: Path, parent: WarmParent, spec: TaskSpec, bars: Bars) -> Truth:
-    """The truth on these bars, worked out once per data, specification and reference solution."""
-    key = files.sha256_bytes(codec.dumps(spec).encode() + reference_source(spec.name) + bars.digest.encode())
+    """The truth on these bars, worked out once per data, specification, reference solution and replay."""
+    rules = codec.dumps(spec).encode() + reference_source(spec.name) + Path(replay.__file__).read_bytes()
+    key = files.sha256_bytes(rules + bars.digest.encode())
     path = folder / f"truth-{spec.name}-{key[:16]}.json"
-    try:
-        return codec.loads(Truth, path.read_bytes(), path.name)
-    except (OSError, ConfigError):
-        truth = truth_of(parent, spec, bars)
+    with contextlib.suppress(OSError, ConfigError):
+        stored = codec.loads(Truth, path.read_bytes(), path.name)
+        if stored.origin in (PUBLISHED, REFERENCE) and set(stored.figures) == set(spec.tolerances):
+            return stored
+    truth = truth_of(parent, spec, bars)
+    with contextlib.suppress(OSError):  # a folder that may only be read: it is worked out again next time
         files.atomic_write(path, codec.dumps(truth) + "\n", durable=False)
-        return truth
+    return truth

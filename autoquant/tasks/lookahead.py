@@ -15,15 +15,26 @@ from numpy.typing import NDArray
 from autoquant.market.indices import Bars, wall_clock
 from autoquant.sandbox import WarmParent
 from autoquant.tasks.replay import Trades, path
-from autoquant.tasks.solution import Ran, run
+from autoquant.tasks.solution import Ran, run, told
 from autoquant.tasks.spec import TaskSpec
 
 REMOVED = (375, 750, 1500)
 """Bars taken off the end: one, two and four sessions."""
 REPLACED_AT = (0.31, 0.62, 0.88, 0.97)
 """Shares of the data behind which the future is another one; each cut is moved to the middle of its session."""
+JUMP = 0.03
+JUMPS = ((0.25, (1.0, -1.0)), (0.25, (-1.0, 1.0)), (0.75, (1.0, 1.0)), (0.75, (-1.0, -1.0)))
+"""Shares of a solution's trades whose own bar is where another future begins, and which way each index jumps there: a
+trade that was decided on its bar's close is another one then, however slow its signal."""
+_STAY = 750
+"""Bars before a cut, at least: two sessions."""
 _CALLS = 2
 """At a time: a call may need hundreds of megabytes."""
+_ROUNDING = 1e-9
+"""Share of a position that may differ: sums are rounded differently over another number of rows."""
+_DAY_MS = 86_400_000
+_TICKS = 20.0
+"""Of one point."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,8 @@ class Probe:
     cut: int
     """First bar that is gone, or another."""
     replaced: bool
+    jump: tuple[float, float] = (0.0, 0.0)
+    """Share by which each index's replaced future starts higher."""
 
     @property
     def words(self) -> str:
@@ -40,11 +53,30 @@ class Probe:
         return f"bars from {self.cut:,} on were {'replaced' if self.replaced else 'removed'}"
 
 
-def probes(bars: int) -> tuple[Probe, ...]:
-    """The runs that fit into the data: at least two sessions stay."""
-    removed = [Probe(bars - gone, replaced=False) for gone in REMOVED]
-    replaced = [Probe(int(share * bars) // 375 * 375 + 200, replaced=True) for share in REPLACED_AT]
-    return tuple(probe for probe in (*removed, *replaced) if 750 <= probe.cut < bars)
+def probes(bars: Bars, whole: Trades) -> tuple[Probe, ...]:
+    """The runs that fit into the data.
+
+    Parameters
+    ----------
+    whole : a solution's trades on all the bars.
+    """
+    count = len(bars)
+    asked = [Probe(count - gone, replaced=False) for gone in REMOVED]
+    asked += [Probe(_middle_of_session(bars.times, int(share * count)), replaced=True) for share in REPLACED_AT]
+    traded = whole.bars[whole.bars >= _STAY]
+    if len(traded):
+        asked += [
+            Probe(int(traded[int(share * len(traded))]), replaced=True, jump=(JUMP * first, JUMP * second))
+            for share, (first, second) in JUMPS
+        ]
+    return tuple(probe for probe in asked if _STAY <= probe.cut < count)
+
+
+def _middle_of_session(times: NDArray[np.int64], bar: int) -> int:
+    """Sessions closed or not, a solution that takes a day's last row for known shows there."""
+    day = times[bar] // _DAY_MS * _DAY_MS
+    first, stop = np.searchsorted(times, [day, day + _DAY_MS])
+    return int(first + stop) // 2
 
 
 def look_ahead(
@@ -60,7 +92,7 @@ def look_ahead(
     ------
     InfrastructureFault : the machine's doing.
     """
-    asked = probes(len(bars))
+    asked = probes(bars, whole)
 
     def one(probe: Probe) -> str:
         again = run(parent, source, spec.shown(changed(bars, probe)), spec, reveal=reveal)
@@ -75,24 +107,33 @@ def changed(bars: Bars, probe: Probe) -> Bars:
     if not probe.replaced:
         return Bars(bars.times[: probe.cut], bars.prices[:, : probe.cut])
     prices = bars.prices.copy()
-    for first in range(0, len(prices), 4):
+    for first, jump in zip((0, 4), probe.jump, strict=True):
         anchor = prices[first + 3, probe.cut - 1]
         # Mirrored on the last close that stays, in logarithms: highs become lows and lows highs.
-        opened, high, low, close = anchor**2 / prices[first : first + 4, probe.cut :]
+        opened, high, low, close = (1.0 + jump) * anchor**2 / prices[first : first + 4, probe.cut :]
         prices[first : first + 4, probe.cut :] = opened, low, high, close
+    if _on_grid(bars.prices[:, : probe.cut]):
+        prices[:, probe.cut :] = np.round(prices[:, probe.cut :] * _TICKS) / _TICKS
     return Bars(bars.times, prices)
+
+
+def _on_grid(prices: NDArray[np.float64]) -> bool:
+    """Whether prices lie on the exchange's grid: then a future off it would be known for what it is."""
+    ticks = prices[:, -_STAY:] * _TICKS
+    return bool(np.abs(ticks - np.round(ticks)).max() < 1e-6)
 
 
 def difference(probe: Probe, whole: Trades, again: Ran, length: int, times: NDArray[np.int64]) -> str:
     """How a changed run differs in what it may not; empty when it does not."""
     if again.trades is None:
-        reason = again.fault.message if again.fault else again.problem
+        reason = told(again.fault) if again.fault else again.problem
         return f"when {probe.words} it gave no trades ({reason})"
     last = probe.cut if probe.replaced else probe.cut - 1
     shown = length if probe.replaced else probe.cut
     for leg in range(whole.positions.shape[1]):
         before, after = path(whole, leg, length), path(again.trades, leg, shown)
-        moved = np.flatnonzero(before[: last + 1] != after[: last + 1])
+        before, after = before[: last + 1], after[: last + 1]
+        moved = np.flatnonzero(np.abs(after - before) > _ROUNDING * np.maximum(1.0, np.abs(before)))
         # To be flat on the last bar there is, is knowing where the data end and nothing of prices.
         if len(moved) and not (not probe.replaced and moved[0] == last and after[last] == 0.0):
             bar = int(moved[0])

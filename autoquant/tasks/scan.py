@@ -7,12 +7,25 @@ are taken over a window that the text does not show.
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
+
+Keywords: TypeAlias = dict[str, ast.expr]
 
 BACKWARD_FILLS = ("bfill", "backfill")
-CENTRED = ("savgol_filter", "filtfilt", "sosfiltfilt", "gaussian_filter1d", "uniform_filter1d", "median_filter")
+CENTRED = (
+    "savgol_filter", "filtfilt", "sosfiltfilt", "medfilt", "gaussian_filter", "gaussian_filter1d", "uniform_filter",
+    "uniform_filter1d", "median_filter",
+)  # fmt: skip
 """Functions of scipy whose window reaches to both sides."""
+CONVOLUTIONS = ("convolve", "correlate", "fftconvolve", "oaconvolve")
+RUNNING = (
+    "accumulate", "bfill", "cummax", "cummin", "cumprod", "cumsum", "diff", "ewm", "expanding", "ffill", "pct_change",
+    "rolling", "shift",
+)  # fmt: skip
+"""What takes rows in their order: on rows turned round, from the last one on."""
 
 
 @dataclass(frozen=True)
@@ -31,61 +44,95 @@ def scan(source: bytes) -> tuple[Finding, ...]:
     (Finding(line=1, what='shift(-1)', why='takes the value of a later row'),)
     """
     try:
-        tree = ast.parse(source)
+        tree = parsed(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     found = {finding for node in ast.walk(tree) for finding in _of(node)}
     return tuple(sorted(found, key=lambda finding: (finding.line, finding.what)))
 
 
+def parsed(source: bytes) -> ast.Module:
+    """The tree of the text that runs: UTF-8, whatever a coding line in it says.
+
+    Raises
+    ------
+    SyntaxError, ValueError, RecursionError, MemoryError : it is no Python.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source.decode())
+
+
 def _of(node: ast.AST) -> Iterator[Finding]:
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        yield from _call(node, name)
-    elif isinstance(node, ast.Subscript):
-        yield from _slice(node)
+        keywords = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+        for what, why in (
+            *_moved(node, name, keywords),
+            *_joined(node, name, keywords),
+            *_spread(node, name, keywords),
+        ):
+            yield Finding(node.lineno, what, why)
 
 
-def _call(node: ast.Call, name: str) -> Iterator[Finding]:
-    keywords = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
-    line = node.lineno
-    if name in ("shift", "diff", "pct_change", "tshift"):
-        steps = keywords.get("periods", node.args[0] if node.args and not _is_numpy(node) else None)
-        if (number := _number(steps)) is not None and number < 0:
-            yield Finding(line, f"{name}({number:g})", "takes the value of a later row")
-    if name == "roll" and _is_numpy(node) and len(node.args) + len(keywords) > 1:
-        steps = keywords.get("shift", node.args[1] if len(node.args) > 1 else None)
-        if (number := _number(steps)) is not None and number < 0:
-            yield Finding(line, f"roll({number:g})", "brings later values forward")
-    if name == "rolling" and _is_true(keywords.get("center")):
-        yield Finding(line, "rolling(center=True)", "half of the window lies in later rows")
+def _moved(node: ast.Call, name: str, keywords: Keywords) -> Iterator[tuple[str, str]]:
+    """Rows moved against time."""
+    steps = _number(keywords.get("periods", _argument(node, 0)))
+    if name in ("shift", "diff", "pct_change") and not _is_numpy(node) and steps is not None and steps < 0:
+        yield f"{name}({steps:g})", "takes the value of a later row"
+    steps = _number(keywords.get("shift", _argument(node, 1)))
+    if name == "roll" and _is_numpy(node) and steps is not None and steps < 0:
+        yield f"roll({steps:g})", "brings later values forward"
+    if name in RUNNING and any(_is_turned(part) for part in (_owner(node), *node.args)):
+        yield f"[::-1] … {name}()", "turned round, it starts at the last row"
+
+
+def _joined(node: ast.Call, name: str, keywords: Keywords) -> Iterator[tuple[str, str]]:
+    """Gaps and joins filled from later rows."""
+    method = _text(keywords.get("method"))
     if name in BACKWARD_FILLS:
-        yield Finding(line, f"{name}()", "fills a gap from a later row")
-    if name in ("fillna", "reindex", "asfreq", "replace") and _text(keywords.get("method")) in BACKWARD_FILLS:
-        yield Finding(line, f'{name}(method="{_text(keywords["method"])}")', "fills a gap from a later row")
-    if name == "interpolate" and not _is_numpy(node) and isinstance(node.func, ast.Attribute):
-        yield Finding(line, "interpolate()", "draws a line to a later row")
-    if name in ("merge_asof", "reindex", "get_indexer"):
-        way = _text(keywords.get("direction")) or _text(keywords.get("method"))
-        if way in ("forward", "nearest"):
-            yield Finding(line, f'{name}(…="{way}")', "joins a row to a later one")
+        yield f"{name}()", "fills a gap from a later row"
+    if name in ("fillna", "reindex", "asfreq", "get_indexer") and method in BACKWARD_FILLS:
+        yield f'{name}(method="{method}")', "fills a gap from a later row"
+    if name == "interpolate" and isinstance(node.func, ast.Attribute) and method not in ("pad", "ffill"):
+        yield "interpolate()", "draws a line to a later row"
+    way = _text(keywords.get("direction")) if name == "merge_asof" else method
+    if name in ("merge_asof", "reindex", "get_indexer") and way in ("forward", "nearest"):
+        yield f'{name}(…="{way}")', "joins a row to a later one"
+
+
+def _spread(node: ast.Call, name: str, keywords: Keywords) -> Iterator[tuple[str, str]]:
+    """Windows that reach to both sides."""
+    if name == "rolling" and _is_true(keywords.get("center", _argument(node, 2))):
+        yield "rolling(center=True)", "half of the window lies in later rows"
+    if name == "FixedForwardWindowIndexer":
+        yield f"{name}()", "makes windows of later rows"
     if name in CENTRED:
-        yield Finding(line, f"{name}()", "smooths with rows on both sides")
+        yield f"{name}()", "smooths with rows on both sides"
     if name == "gradient" and _is_numpy(node):
-        yield Finding(line, "gradient()", "differences reach one row ahead")
-    if name == "convolve" and _text(keywords.get("mode") or (node.args[2] if len(node.args) > 2 else None)) == "same":
-        yield Finding(line, 'convolve(mode="same")', "centres the kernel: half of it lies in later rows")
+        yield "gradient()", "differences reach one row ahead"
+    if name in CONVOLUTIONS and _text(keywords.get("mode", _argument(node, 2))) == "same":
+        yield f'{name}(mode="same")', "centres the kernel: half of it lies in later rows"
 
 
-def _slice(node: ast.Subscript) -> Iterator[Finding]:
-    """A reversed series on which something is accumulated: `x[::-1].cumsum()` adds up from the end."""
-    part = node.slice
-    if isinstance(part, ast.Slice) and part.lower is None and part.upper is None and _number(part.step) == -1:
-        yield Finding(node.lineno, "[::-1]", "turned round, whatever accumulates starts at the last row")
+def _is_turned(node: ast.expr | None) -> bool:
+    """`x[::-1]`, also behind `.iloc`, `.values` and the like."""
+    if isinstance(node, ast.Attribute):
+        return _is_turned(node.value)
+    part = node.slice if isinstance(node, ast.Subscript) else None
+    return isinstance(part, ast.Slice) and part.lower is None and part.upper is None and _number(part.step) == -1
+
+
+def _owner(node: ast.Call) -> ast.expr | None:
+    return node.func.value if isinstance(node.func, ast.Attribute) else None
+
+
+def _argument(node: ast.Call, place: int) -> ast.expr | None:
+    return node.args[place] if len(node.args) > place else None
 
 
 def _is_numpy(node: ast.Call) -> bool:
-    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    owner = _owner(node)
     return isinstance(owner, ast.Name) and owner.id in ("np", "numpy")
 
 

@@ -11,6 +11,7 @@ from autoquant.errors import AgentFault, ImportGateError
 from autoquant.protocol import Limits
 from autoquant.sandbox import TableAnswer, TableFrames, WarmParent, check_source
 from autoquant.tasks.replay import Replay, Trades, replay_multi, replay_single
+from autoquant.tasks.scan import parsed
 from autoquant.tasks.spec import TaskSpec
 
 LIMITS = Limits(cpu_seconds=30.0, wall_backstop_seconds=180.0)
@@ -50,13 +51,21 @@ def read_source(source: bytes, spec: TaskSpec) -> AgentFault | None:
 
 
 def takes(source: bytes, count: int) -> bool:
-    """Whether the last generate_trades at top level can be called with that many arguments."""
-    defined = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
-    arguments = [node.args for node in defined if node.name == "generate_trades"][-1]
+    """Whether a file defines generate_trades at top level, the last of them callable with that many arguments."""
+    defined = [node for node in parsed(source).body if isinstance(node, ast.FunctionDef)]
+    named = [node.args for node in defined if node.name == "generate_trades"]
+    if not named:
+        return False
+    arguments = named[-1]
     most = len(arguments.posonlyargs) + len(arguments.args)
     least = most - len(arguments.defaults)
     required = sum(default is None for default in arguments.kw_defaults)
     return least <= count and (count <= most or arguments.vararg is not None) and not required
+
+
+def told(fault: AgentFault) -> str:
+    """A fault's sentence, with the file's name as this track has it."""
+    return fault.message.replace("strategy.py", "solution", 1)
 
 
 def run(parent: WarmParent, source: bytes, frames: TableFrames, spec: TaskSpec, *, reveal: bool = True) -> Ran:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autoquant.market.indices import IndexManifest
-from autoquant.tasks.grade import Comparison, Grade, RungResult
+from autoquant.tasks.grade import COUNTS, Comparison, Grade, RungResult
 from autoquant.tasks.spec import TaskSpec
 
 _TRUTHS = {
@@ -70,7 +70,7 @@ def _rung_line(rung: RungResult) -> str:
 
 
 def _comparison(one: Comparison) -> str:
-    digits = 0 if one.metric in ("trades", "entries") else 4 if one.metric == "sharpe" else 2
+    digits = 0 if one.metric in COUNTS else 4 if one.metric == "sharpe" else 2
     value, target, low, high = (f"{x:,.{digits}f}" for x in (one.value, one.target, one.low, one.high))
     name = one.metric.replace("_", " ")
     return f"{'yes' if one.passed else 'NO '} {name:<13}{value:>14}  target {target} ({low} to {high})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from task_cases import bars_of, changed, plain_pairs, scored
@@ -46,6 +46,7 @@ def by_reference(nifty: NDArray[np.float64], bank: NDArray[np.float64]) -> Trade
     return Trades(table["bar"].to_numpy(), table.iloc[:, 1:].to_numpy(float))
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 600), st.sampled_from([0.0, 0.02, 0.1, 0.4]))
 def test_the_reference_is_the_plain_loop_on_any_walk(seed, bars, pull) -> None:
     nifty, bank = spread_walk(seed, bars, pull)

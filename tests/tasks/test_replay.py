@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -72,12 +72,14 @@ def assert_same(expected: Replay, found: Replay, size: float) -> None:
     assert pytest.approx(expected.worst_exposure, abs=1e-12) == found.worst_exposure
 
 
+@settings(deadline=None)
 @given(cases(1))
 def test_one_leg_is_what_a_loop_over_the_bars_gives(case) -> None:
     trades, (close,) = case
     assert_same(by_loop(trades, [close]), replay_single(trades, close), 1.0 + np.abs(trades.positions).sum() * 1e5)
 
 
+@settings(deadline=None)
 @given(cases(2))
 def test_two_legs_are_what_a_loop_over_the_bars_gives(case) -> None:
     trades, (first, second) = case
@@ -87,6 +89,7 @@ def test_two_legs_are_what_a_loop_over_the_bars_gives(case) -> None:
         assert expected.violations == found.violations
 
 
+@settings(deadline=None)
 @given(cases(1))
 def test_a_leg_beside_a_flat_one_is_worth_what_it_is_alone(case) -> None:
     trades, (close,) = case
@@ -98,6 +101,7 @@ def test_a_leg_beside_a_flat_one_is_worth_what_it_is_alone(case) -> None:
     assert both.bars_held == both.violations
 
 
+@settings(deadline=None)
 @given(cases(2), st.sampled_from([0.25, 2.0, 8.0]))
 def test_size_scales_points_and_leaves_sharpe_and_exposure(case, size) -> None:
     trades, closes = case
@@ -108,6 +112,7 @@ def test_size_scales_points_and_leaves_sharpe_and_exposure(case, size) -> None:
     assert pytest.approx(one.worst_exposure, abs=1e-12) == many.worst_exposure
 
 
+@settings(deadline=None)
 @given(cases(2))
 def test_a_row_that_changes_nothing_changes_nothing(case) -> None:
     trades, closes = case
