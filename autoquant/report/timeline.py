@@ -45,7 +45,7 @@ def timeline_chart(rows: Sequence[Discoveries], stamped: str, width: float) -> M
         parts += [_name(one, _level(place, row, lanes[0].top, narrow)) for place, one in enumerate(rows)]
     height = block * (2 if narrow else 1)
     label = f"When the keeps of {count(len(rows), 'competitor')} came; numbers in the tables below"
-    return fig.canvas(width, height, label, *parts, stamp(stamped, lanes[-1].x), class_=fit(width))
+    return fig.canvas(width, height, label, *parts, stamp(stamped, lanes[0].x), class_=fit(width))
 
 
 def fitting(places: Sequence[float], widths: Sequence[float], order: Iterable[int]) -> tuple[int, ...]:

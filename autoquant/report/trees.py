@@ -47,7 +47,7 @@ def drawn(entrant: Entrant, limit: int) -> tuple[Twig, ...]:
     return thinned(twigs(entrant.attempts), limit, roles(entrant))
 
 
-def tree_chart(entrant: Entrant, last: float, width: float) -> Markup:
+def tree_chart(entrant: Entrant, last: float, stamped: str, width: float) -> Markup:
     """The tree over attempts 0 … `last`, with who holds what now at its right."""
     narrow = is_narrow(width)
     x = Scale(0.0, last, 8.0, width - (142.0 if narrow else 200.0))
@@ -66,7 +66,8 @@ def tree_chart(entrant: Entrant, last: float, width: float) -> Markup:
     ]
     words = f"Lineage of {clean(entrant.name)}; the table below says the same"
     group = tag("g", *layers, class_=f"a{entrant.index}")
-    return fig.canvas(width, bottom + 20.0, words, group, class_=fit(width))
+    warning = fig.text(width, 10.0, stamped, "stamp", "end") if stamped else ""
+    return fig.canvas(width, bottom + 20.0, words, group, warning, class_=fit(width))
 
 
 def _axis(tree: _Tree, bottom: float, narrow: bool) -> list[Markup]:

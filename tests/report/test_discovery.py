@@ -149,13 +149,13 @@ def test_every_chart_is_there_for_both_widths(mixed: RaceCase) -> None:
     assert 2 == classes.count("chart wide") == classes.count("chart narrow")
 
 
-def test_a_synthetic_source_is_named_inside_the_timeline(tmp_path: Path) -> None:
+def test_a_synthetic_source_is_named_inside_every_chart(tmp_path: Path) -> None:
     case = RaceCase(tmp_path, source="synthetic", kind="demo")
     case.join("sol")
     case.attempt("sol", "keep", shifted(SEED_FOLDS, 0.5))
     stamp = collect(tmp_path, case.name).race.source.stamp
     assert stamp
-    assert 2 <= drawn(case).words.count(stamp)
+    assert 4 == drawn(case).words.count(stamp)
 
 
 def test_more_competitors_than_trees_are_said(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_more_competitors_than_trees_are_said(tmp_path: Path) -> None:
         case.join(f"agent-{place}")
         case.attempt(f"agent-{place}", "keep", shifted(SEED_FOLDS, 0.5 + place))
     reading = drawn(case)
-    assert f"Drawn: the first {TREES} by standing" in reading.text
+    assert f"Drawn: the first {TREES} by standing of {TREES + 1}" in reading.text
     assert 2 * (TREES + 1) == sum(
         "chart" in element.attributes.get("class", "").split() for element in reading.of("svg")
     )

@@ -191,7 +191,7 @@ def test_a_long_race_is_thinned_to_what_fits_and_keeps_its_holders(tmp_path: Pat
 
 
 def test_the_drawing_names_holders_at_the_right_and_keeps_above(tried: Entrant) -> None:
-    words = str(tree_chart(tried, 50.0, 1060.0))
+    words = str(tree_chart(tried, 50.0, "", 1060.0))
     for label in ("#1", "#5", "#6", "champion, best", "working", "stable"):
         assert f">{label}</text>" in words
     assert "distinct" not in words

@@ -68,24 +68,29 @@ def context(race: Race, table: Sequence[Standing]) -> dict[str, Any]:
         ],
         "share_top": share_top,
         "quarter_top": quarter_top,
-        "lineages": _trees(race, found),
-        "tree_limits": (trees.NODES, trees.NODES_NARROW),
+        **_lineages(race, found),
     }
 
 
-def _trees(race: Race, found: Sequence[Discoveries]) -> list[Tree]:
-    """Of the first competitors that have something to draw."""
+def _lineages(race: Race, found: Sequence[Discoveries]) -> dict[str, Any]:
+    """Trees of the first competitors that have something to draw, and what is not drawn."""
     last = float(max((max(e.budget, len(e.attempts)) for e in race.entrants), default=1) or 1)
-    grown = [one for one in found if twigs(one.entrant.attempts)][:TREES]
-    return [_tree(one, last) for one in grown]
+    sizes = [len(twigs(one.entrant.attempts)) for one in found]
+    grown = [one for one, size in zip(found, sizes, strict=True) if size]
+    return {
+        "lineages": [_tree(one, last, race.source.stamp) for one in grown[:TREES]],
+        "lineages_grown": len(grown),
+        "lineages_bare": [one.entrant.name for one, size in zip(found, sizes, strict=True) if not size],
+        "tree_limits": (trees.NODES, trees.NODES_NARROW) if max(sizes, default=0) > trees.NODES_NARROW else None,
+    }
 
 
-def _tree(found: Discoveries, last: float) -> Tree:
+def _tree(found: Discoveries, last: float, stamped: str) -> Tree:
     entrant = found.entrant
     chosen = {twig.number: twig.origin for twig in trees.drawn(entrant, trees.NODES)}
     return Tree(
         found=found,
-        chart=Drawing.of(lambda width: trees.tree_chart(entrant, last, width)),
+        chart=Drawing.of(lambda width: trees.tree_chart(entrant, last, stamped, width)),
         rows=tuple((a, chosen[a.number]) for a in entrant.attempts if a.number in chosen),
         accepted=found.hits.accepted.hits,
     )

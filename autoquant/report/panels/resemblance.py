@@ -53,6 +53,7 @@ def context(race: Race, returns: Returns, table: Sequence[Standing]) -> dict[str
         "champions_shown": len(first),
         "shadow_rows": rows,
         "shadow_days": [shadow.name for shadow in rows[0].shifted] if rows else [],
+        "shadow_moved": any(one.span for one in rows),
         "shadow_chart": Drawing.of(
             lambda width: charts.shadow_chart(
                 drawable, race.seed_score, race.noise_floor or None, race.source.stamp, width
