@@ -297,11 +297,15 @@ def _status(options: Options) -> int:
     if options.watch:
         watch(layout, _voice(), as_json=options.json)
         return 0
-    status = race_status(layout)
+    from autoquant import codec
+    from autoquant.report import plain_leaderboard, race_leaderboard
+
+    status, board = race_status(layout), race_leaderboard(options.state_dir, layout.race)
     if options.json:
-        cli.emit_json(status)
+        cli.emit_json({**codec.encode(status), "leaderboard": codec.encode(board)})
     else:
-        print(cli.printable(plain_table(status)))
+        parts = (plain_table(status), plain_leaderboard(board))
+        print(cli.printable("\n\n".join(part for part in parts if part)))
     return 0
 
 

@@ -1,41 +1,47 @@
-"""What the numbers say, in words: standings and verdict. Pure."""
+"""What the numbers say, in words: the standings and the verdict. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from autoquant.report.evidence import Evidence
+from autoquant.report.evidence_pairs import Ranking, Unit
 from autoquant.report.model import Entrant, LockboxStage, Race, Standing
+from autoquant.report.nulls import Nulls
 from autoquant.report.text import count, fixed, listing
 
+NAMES_MOST = 3
+"""So many are named in a sentence; of more, their number."""
 
-def standings(race: Race) -> tuple[Standing, ...]:
-    """Competitors by retained champion score; who is within one noise floor of a group's first shares its rank.
+
+def standings(race: Race, ranking: Ranking) -> tuple[Standing, ...]:
+    """Competitors in the order of `ranking`, replicates of one side by side; tied units share a rank.
 
     Without a seed score nobody has a score, and nobody a rank.
     """
-    ordered = sorted(race.entrants, key=lambda e: (e.score is None, -(e.score or 0.0), e.champion is None, e.index))
-    ranks: list[int | None] = []
-    first = 0
-    for place, entrant in enumerate(ordered):
-        if entrant.score is None:
-            ranks.append(None)
-            continue
-        if place and (ordered[first].score or 0.0) - entrant.score > race.noise_floor:
-            first = place
-        ranks.append(first + 1)
     return tuple(
-        Standing(rank, rank is not None and ranks.count(rank) > 1, entrant)
-        for rank, entrant in zip(ranks, ordered, strict=True)
+        Standing(rank, rank is not None and ranking.ranks.count(rank) > 1, race.entrants[index])
+        for unit, rank in zip(ranking.units, ranking.ranks, strict=True)
+        for index in unit.members
     )
 
 
-def verdict(race: Race) -> tuple[str, ...]:
-    """The race in two or three sentences, from the numbers alone."""
-    sentences = [_result(race), _sealed(race)]
-    if race.source.synthetic:
-        sentences.insert(0, "On a synthetic market, which proves nothing about a real one:")
-    return tuple(sentence for sentence in sentences if sentence)
+def verdict(race: Race, evidence: Evidence) -> tuple[str, ...]:
+    """The race in one sentence from the numbers alone: who separates, who beats blind search, what is confirmed.
+
+    A synthetic market is named in a sentence before it.
+    """
+    synthetic = "On a synthetic market, which proves nothing about a real one:" if race.source.synthetic else ""
+    start = _beginning(race)
+    if start:
+        return tuple(filter(None, (synthetic, start, _sentence(_sealed(race)))))
+    clauses = [_held_scores(race, evidence.ranking), _placebo(race, evidence.nulls), _sealed(race)]
+    whole = ("" if race.finished else "so far ") + "; ".join(clause for clause in clauses if clause)
+    return (synthetic, f"{whole}.") if synthetic else (_sentence(whole),)
 
 
-def _result(race: Race) -> str:
+def _beginning(race: Race) -> str:
+    """What there is to say before anybody can have won; empty once somebody can."""
     if not race.entrants:
         return "Nobody has joined this race yet."
     if race.seed_score is None:
@@ -43,50 +49,112 @@ def _result(race: Race) -> str:
     seed = fixed(race.seed_score)
     if not any(entrant.closed for entrant in race.entrants):
         return f"No attempt has a verdict yet; the seed stands at {seed}."
-    table = standings(race)
     if all(entrant.champion is None for entrant in race.entrants):
         tried = count(sum(entrant.closed for entrant in race.entrants), "attempt")
         who = count(len(race.entrants), "competitor")
         return f"No champion: {tried} by {who} did not beat the seed ({seed}) by the official rule."
-    leader = table[0].entrant
-    score, tried = leader.score or 0.0, count(leader.closed, "attempt")
-    held = f"{leader.name}{_kind(leader)} holds {fixed(score)} against the seed’s {seed} after {tried}"
-    return held + _compared(race, score, table)
+    return ""
 
 
-def _compared(race: Race, score: float, table: tuple[Standing, ...]) -> str:
-    """How the leader stands to the others, by the one yardstick there is: the noise floor."""
-    if len(table) == 1:
-        return "; alone in the race, it is compared with nobody."
-    floor = fixed(race.noise_floor)
-    tied = [standing.entrant.name for standing in table[1:] if standing.rank == table[0].rank]
-    if tied:
-        names = listing(tied) if len(tied) <= 3 else f"{len(tied)} others"
-        return f", but does not separate from {names}: the gap is inside the noise floor of {floor}."
-    second = table[1].entrant
-    ahead = fixed(score - (second.score or 0.0))
-    return f", {ahead} ahead of {second.name}: more than the noise floor of {floor}."
+def _held_scores(race: Race, ranking: Ranking) -> str:
+    """Who leads, and whether anything tells the leaders from the rest."""
+    units, leaders = ranking.units, ranking.leaders
+    by_floor = ", by the noise floor alone" if ranking.fallback else ""
+    if len(units) == 1:
+        return _alone(race, units[0])
+    blind = _controls(race, leaders)
+    rest = len(units) - len(leaders)
+    if not rest:
+        noun = "competitor" if blind else "agent"
+        return f"no {noun} separates from the others (tie group of {len(units)}{by_floor}{blind})"
+    if len(leaders) == 1:
+        leader = leaders[0]
+        kind = ", a control without skill," if blind else ""
+        others = _name(units[1]) if rest == 1 else f"all {rest} others"
+        return f"{_name(leader)}{kind} leads with {fixed(leader.score or 0.0)} and separates from {others}{by_floor}"
+    names = listing([unit.name for unit in leaders]) if len(leaders) <= NAMES_MOST else f"{len(leaders)} competitors"
+    others = units[-1].name if rest == 1 else f"the other {rest}"
+    return f"{names} lead as a tie group of {len(leaders)}{blind} and separate from {others}{by_floor}"
 
 
-def _kind(entrant: Entrant) -> str:
-    return ", a control without skill," if entrant.control else ""
+def _controls(race: Race, units: Sequence[Unit]) -> str:
+    """How many of some units are controls, which have no skill; empty for none."""
+    number = sum(race.entrants[unit.members[0]].control for unit in units)
+    if not number:
+        return ""
+    if number == len(units):
+        return ", all controls without skill"
+    return f", {'a control' if number == 1 else f'{number} controls'} without skill among them"
+
+
+def _alone(race: Race, unit: Unit) -> str:
+    tried = count(sum(race.entrants[index].closed for index in unit.members), "attempt")
+    seed, score = fixed(race.seed_score or 0.0), fixed(unit.score or 0.0)
+    kind = ", a control without skill," if race.entrants[unit.members[0]].control else ""
+    what = f"holds {score}" if not unit.replicated else f"holds {score} on average of {len(unit.members)} races"
+    return f"{unit.name}{kind} {what} against the seed’s {seed} after {tried}; alone, it is compared with nobody"
+
+
+def _name(unit: Unit) -> str:
+    return f"{unit.name} ({len(unit.members)} races)" if unit.replicated else unit.name
+
+
+def _placebo(race: Race, nulls: Nulls) -> str:
+    """Who stands above searchers without skill, corrected for how many were held."""
+    asked = [race.entrants[i] for i, held in enumerate(nulls.held) if held.p_holm is not None]
+    if not asked:
+        missing = any(held.missing.startswith("no placebo") for held in nulls.held)
+        return "nobody is held against blind searchers yet" if missing else ""
+    runs = min(nulls.held[entrant.index].runs or 0 for entrant in asked)
+    blind = count(runs, "blind searcher")
+    beaten = [race.entrants[index] for index in nulls.beaten_by]
+    if beaten:
+        worst = max(nulls.held[entrant.index].p_holm or 0.0 for entrant in beaten)
+        corrected = f", corrected for {len(asked)}" if len(asked) > 1 else ""
+        return f"{_some(beaten, 'beat', 'beats')} {blind} (p = {fixed(worst, 3)}{corrected})"
+    above = [entrant for entrant in asked if (nulls.held[entrant.index].p_value or 1.0) <= nulls.alpha]
+    smallest = min(nulls.held[entrant.index].p_value or 0.0 for entrant in asked)
+    if not above:
+        return f"none beats {blind} (smallest p = {fixed(smallest, 3)})"
+    more = f": {nulls.runs_needed} could tell" if runs < nulls.runs_needed else ""
+    return (
+        f"{_some(above, 'stand out', 'stands out')} against {blind} (p = {fixed(smallest, 3)}), "
+        f"not after correction for {len(asked)}{more}"
+    )
+
+
+def _some(entrants: list[Entrant], many: str, one: str) -> str:
+    names = [entrant.name for entrant in entrants]
+    if len(names) == 1:
+        return f"{names[0]} {one}"
+    return f"{listing(names) if len(names) <= NAMES_MOST else f'{len(names)} champions'} {many}"
 
 
 def _sealed(race: Race) -> str:
     box = race.lockbox
     if box.stage is LockboxStage.SEALED:
-        return "The sealed year is unopened."
+        return "the sealed year is unopened"
     if box.stage is LockboxStage.OPENING:
-        return "The sealed year is being judged."
-    entrants = {entrant.name: entrant for entrant in race.entrants}
-    champions = [v for v in box.verdicts if v.competitor in entrants and v.attempt > 0]
+        return "the sealed year is being judged"
+    names = {entrant.name for entrant in race.entrants}
+    champions = [v for v in box.verdicts if v.competitor in names and v.attempt > 0]
     if not champions:
-        return "The sealed year judged no champion."
+        return "the sealed year judged no champion"
     confirmed = [v.name for v in champions if v.words == "confirmed"]
     if len(champions) == 1:
         words = champions[0].words or "not judged"
-        return f"On sealed data {champions[0].name} is {words if confirmed else f'not confirmed: {words}'}."
+        return f"{champions[0].name} is {words if confirmed else f'not confirmed ({words})'} on sealed data"
     if not confirmed:
-        return f"On sealed data none of {len(champions)} champions is confirmed."
+        return f"none of {len(champions)} champions is confirmed on sealed data"
     verb = "is" if len(confirmed) == 1 else "are"
-    return f"On sealed data {len(confirmed)} of {len(champions)} champions {verb} confirmed: {listing(confirmed)}."
+    who = listing(confirmed) if len(confirmed) <= NAMES_MOST else "see below"
+    return f"{len(confirmed)} of {len(champions)} champions {verb} confirmed on sealed data: {who}"
+
+
+_OURS = ("no ", "none ", "nobody ", "so ", "the ")
+"""How clauses of ours begin; what begins otherwise begins with a name, which keeps its spelling."""
+
+
+def _sentence(words: str) -> str:
+    start = words[:1].upper() + words[1:] if words.startswith(_OURS) else words
+    return f"{start}."

@@ -14,9 +14,10 @@ from autoquant.protocol import PROTOCOL
 from autoquant.report import charts, findings, journal, rows, sources, text, trust
 from autoquant.report.collect import Collected, collect, newest_race
 from autoquant.report.colour import ink
+from autoquant.report.evidence import evidence_of
 from autoquant.report.frames import Drawing
 from autoquant.report.model import Fact, Journal, Tone
-from autoquant.report.panels import attempts, course, discovery, provenance, resemblance, sealed, standings, work
+from autoquant.report.panels import attempts, course, discovery, provenance, resemblance, sealed, standings, sure, work
 from autoquant.report.render import render
 from autoquant.report.scriptdata import RELOAD, script_data
 
@@ -64,7 +65,8 @@ def page(state_dir: Path, race: str | None, *, home: Path, source: str | None = 
 def race_page(collected: Collected, *, watched: bool = False) -> str:
     """The page of a race."""
     race = collected.race
-    table = findings.standings(race)
+    evidence = evidence_of(collected)
+    table = findings.standings(race, evidence.ranking)
     data = script_data(race, watched=watched)
     return render(
         "race.html.j2",
@@ -76,14 +78,15 @@ def race_page(collected: Collected, *, watched: bool = False) -> str:
                 "race": race,
                 "source": race.source,
                 "strip": trust.strip(race),
-                "verdict": findings.verdict(race),
+                "verdict": findings.verdict(race, evidence),
                 "publishable": trust.publishable(race),
                 "notes": trust.notes(race),
                 "standings": table,
             },
-            standings.context(race, table),
+            standings.context(race, table, evidence),
             course.context(race, table),
             sealed.context(race),
+            sure.context(race, table, evidence),
             attempts.context(collected, table),
             discovery.context(race, table),
             resemblance.context(race, collected.returns, table),

@@ -46,9 +46,7 @@ def render(
     """
     environment = _environment()
     script = "" if data is None else _script()
-    names = [
-        path.relative_to(TEMPLATES).as_posix() for pattern in sheets for path in sorted(TEMPLATES.glob(pattern))
-    ]
+    names = [path.relative_to(TEMPLATES).as_posix() for pattern in sheets for path in sorted(TEMPLATES.glob(pattern))]
     style = Markup("\n").join(Markup(environment.get_template(name).render(inks=inks)) for name in names)
     return environment.get_template(template).render(
         style=style,
@@ -93,6 +91,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "about": _about,
+        "chance": text.chance,
         "count": text.count,
         "dollars": amounts.dollars,
         "duration": amounts.duration,

@@ -68,6 +68,17 @@ def percent(value: float, digits: int = 1, *, sign: bool = False) -> str:
     return f"{fixed(100 * value, digits, sign=sign)}\u202f%"
 
 
+def chance(value: float) -> str:
+    """A probability as a percentage that is never told as certain.
+
+    >>> chance(0.9997), chance(0.0002), chance(0.5)
+    ('> 99.9\\u202f%', '< 0.1\\u202f%', '50.0\\u202f%')
+    """
+    if value > 0.9995:
+        return f"> {percent(0.999)}"
+    return f"< {percent(0.001)}" if value < 0.0005 else percent(value)
+
+
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """A number and its noun.
 

@@ -1,0 +1,55 @@
+"""The statistics of a race's page: who stands where, how sure that is, and what each search is worth after its tries.
+
+Pure but for the placebo races, which are read from disk. Input is what the oracle wrote and the ledger names; every
+counted attempt enters the counts. The same race gives the same numbers: random numbers come from fixed seeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from autoquant.report.collect import Collected
+from autoquant.report.evidence_effort import SEARCHES_MOST, Effort, effort
+from autoquant.report.evidence_pairs import Ranking, ranking
+from autoquant.report.evidence_scores import ScoreEstimate, score_estimates
+from autoquant.report.evidence_search import Search, search_of
+from autoquant.report.nulls import Nulls, nulls_of
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All of a race."""
+
+    effort: Effort
+    ranking: Ranking
+    scores: tuple[ScoreEstimate, ...]
+    """By the entrant's index."""
+    nulls: Nulls
+    searches: tuple[Search | None, ...]
+    """By the entrant's index. None for whom nothing was looked into: in huge races the first by standing are."""
+
+
+def standing_evidence(collected: Collected) -> Evidence:
+    """What the leaderboard needs, without a look into the searches."""
+    race, returns = collected.race, collected.returns
+    sizes = effort([trials.panel.shape[1] for trials in returns.trials])
+    return Evidence(
+        effort=sizes,
+        ranking=ranking(race, returns),
+        scores=score_estimates(race, returns, sizes),
+        nulls=nulls_of(race, collected.layout.state),
+        searches=(None,) * len(race.entrants),
+    )
+
+
+def evidence_of(collected: Collected) -> Evidence:
+    """All of it."""
+    found = standing_evidence(collected)
+    order = [index for unit in found.ranking.units for index in unit.members]
+    chosen = set(order[:SEARCHES_MOST])
+    race, trials = collected.race, collected.returns.trials
+    searches = tuple(
+        search_of(entrant, race, trials[entrant.index], found.effort) if entrant.index in chosen else None
+        for entrant in race.entrants
+    )
+    return Evidence(found.effort, found.ranking, found.scores, found.nulls, searches)
