@@ -251,4 +251,11 @@ def _provenance(view: RaceView) -> Provenance:
         protected_files=len(created.protected),
         first_utc=view.created_utc,
         last_utc=view.last_utc,
+        data_sealed=_sealed_panel(view),
     )
+
+
+def _sealed_panel(view: RaceView) -> str:
+    """Digest of the sealed panel as the market room recorded it; empty while there is none."""
+    panel = view.lockbox.fetched.data.get("panel") if view.lockbox.fetched else None
+    return clean(str(panel.get("digest", "")), 64) if isinstance(panel, dict) else ""

@@ -305,6 +305,8 @@ class Provenance:
     protected_files: int
     first_utc: str
     last_utc: str
+    data_sealed: str = ""
+    """Empty until the sealed year is fetched."""
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,8 @@ class RaceCase:
     seeded: bool = True
     created: str = "2026-11-01T08:00:00Z"
     seed_daily: tuple[tuple[float, ...], ...] = ()
+    seed_text: str | None = None
+    """The seed strategy's text; None for one that is not on disk."""
     ledger: Ledger = field(init=False)
     layout: RaceLayout = field(init=False)
 
@@ -90,7 +92,7 @@ class RaceCase:
                 noise_floor_samples=self.samples,
                 noise_floor_digest="55" * 32,
                 secret_digest="66" * 32,
-                seed_strategy="77" * 32,
+                seed_strategy="77" * 32 if self.seed_text is None else self.blob(self.seed_text),
                 budget=PROTOCOL.budget,
                 allow_source=None,
                 isolation="tamper-evident",
@@ -110,6 +112,12 @@ class RaceCase:
         data = codec.dumps(answer).encode()
         files.atomic_write(path, data)
         return files.sha256_bytes(data)
+
+    def blob(self, text: str) -> str:
+        """Store a strategy's text; its digest."""
+        digest = files.sha256_bytes(text.encode())
+        files.atomic_write(self.layout.blob(digest), text, durable=False)
+        return digest
 
     def join(self, name: str, harness: str = "command", *, colour: str = "#1D9BF0", budget: int = 50,
              extension: bool = False, model: str | None = "gpt-5.6-sol", **more: Any) -> None:  # fmt: skip
@@ -136,13 +144,16 @@ class RaceCase:
         double: float | None = None,
         delayed: float | None = None,
         stress: Stress | None = None,
+        text: str | None = None,
+        reason: str = "",
     ) -> None:
-        """One attempt, opened and closed; with a stress it has details."""
+        """One attempt, opened and closed; with a stress it has details, with a text its strategy is on disk."""
         self._counts[name] += 1
         number, parent = self._counts[name], self._working[name]
         answer = evaluation(sharpes, failed=failed, fault=fault, daily=daily, delayed=delayed)
         base = self._folds[name, parent]
-        self.add(r.AttemptOpened(name, number, f"r{number}", f"{number:064x}", description, parent, lineage))
+        strategy = f"{number:064x}" if text is None else self.blob(text)
+        self.add(r.AttemptOpened(name, number, f"r{number}", strategy, description, parent, lineage))
         path = self.layout.evaluation(name, number)
         digest = self.store(path, answer) if store else None
         delta = answer.score - score_of(base) if answer.score is not None else None
@@ -150,7 +161,7 @@ class RaceCase:
         decision = r.DecisionSummary(
             delta=delta, folds_better=better, drawdown=answer.max_drawdown, turnover=31.4 if sharpes else None,
             trades=240 if sharpes else None, gate=failed.name if failed else None,
-            beyond_error=True if status == "keep" else None, slots=slots, archive=archive or {},
+            beyond_error=True if status == "keep" else None, slots=slots, archive=archive or {}, reason=reason,
         )  # fmt: skip
         if double is None and answer.score is not None:
             double = answer.score - 0.21
