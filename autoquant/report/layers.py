@@ -12,15 +12,14 @@ from scipy.special import ndtri
 from autoquant.protocol import PROTOCOL
 from autoquant.report import axes, paths
 from autoquant.report import figures as fig
-from autoquant.report.axes import Axis, Placing
+from autoquant.report.axes import Axis
 from autoquant.report.figures import Point, Scale, tag
 from autoquant.report.frames import axis as levels
 from autoquant.report.frames import is_narrow
-from autoquant.report.model import Course, Entrant, Step
+from autoquant.report.model import Step
+from autoquant.report.scene import Runner
 from autoquant.report.text import fixed
 
-_FENCE = 1.5
-"""Attempts further below the seed than this many score points stand on the lower edge and are counted there."""
 _RIM = 40
 """Points of the band's rim between two steps of the champion: a smooth curve, so more would show nothing."""
 
@@ -41,21 +40,6 @@ class Frame:
         return is_narrow(self.width)
 
 
-@dataclass(frozen=True)
-class Runner:
-    """A competitor on the axis of a chart, with the attempts that get a dot of their own."""
-
-    entrant: Entrant
-    placing: Placing
-    drawn: frozenset[int]
-
-    @classmethod
-    def of(cls, entrant: Entrant, along: Axis, drawn: frozenset[int] | None = None) -> Runner:
-        """Place a competitor; without `drawn` every attempt gets a dot."""
-        numbers = frozenset(a.number for a in entrant.attempts) if drawn is None else drawn
-        return cls(entrant, Placing.of(entrant, along), numbers)
-
-
 def correction(attempts: int) -> float:
     """How much the bar for a keep rises with the number of attempts: z(n) = Φ⁻¹(1 − α/n) / Φ⁻¹(1 − α).
 
@@ -66,22 +50,6 @@ def correction(attempts: int) -> float:
     """
     alpha = PROTOCOL.ratchet.alpha
     return float(ndtri(alpha / attempts) / ndtri(alpha))
-
-
-def score_domain(course: Course) -> tuple[float, float]:
-    """Scores that a chart shows: every line, the noise floor above the seed, zero, attempts down to the fence."""
-    entrants, seed, floor = course.entrants, course.seed_score, course.noise_floor or 0.0
-    held = [step.score for entrant in entrants for step in (*entrant.official, *entrant.working)]
-    scores = [a.score for entrant in entrants for a in entrant.attempts if a.score is not None]
-    anchor = seed if seed is not None else (min(held) if held else 0.0)
-    low = max(anchor - _FENCE, min([anchor, *held, *scores]))
-    high = max([anchor + floor, 0.0, *held, *scores])
-    return fig.padded(min(low, *held, anchor, 0.0), high, 0.04, 0.8)
-
-
-def below(runner: Runner, y: Scale) -> int:
-    """How many attempts lie under the scale."""
-    return sum(attempt.score is not None and attempt.score < y.low for attempt in runner.entrant.attempts)
 
 
 def grid(frame: Frame, rows: int, columns: int) -> Markup:
@@ -101,24 +69,11 @@ def seed_line(seed: float | None, frame: Frame) -> Markup:
 
 def cloud(runner: Runner, frame: Frame) -> Markup:
     """Attempts as faint dots; a stroke on the lower edge is one far below, a stroke under it one without a score."""
-    floor = frame.y.start
-    dots: list[Point] = []
-    low: list[Point] = []
-    unscored: list[Point] = []
-    for attempt in runner.entrant.attempts:
-        place = runner.placing.places.get(attempt.number)
-        if place is None or attempt.number not in runner.drawn:
-            continue
-        if attempt.score is not None and attempt.score >= frame.y.low:
-            dots.append((frame.x(place), frame.y(attempt.score)))
-        elif attempt.score is not None:
-            low.append((frame.x(place), floor))
-        elif attempt.status is not None:
-            unscored.append((frame.x(place), floor + 5))
+    x, y, low = frame.x, frame.y, frame.y.low
     marks = (
-        (paths.dots(dots), "dots"),
-        (paths.strokes(low, 6.0), "stroke faint"),
-        (paths.strokes(unscored, 4.0), "stroke faint"),
+        (paths.dots((x(place), y(score)) for place, score in runner.scored if score >= low), "dots"),
+        (paths.strokes([(x(place), y.start) for place, score in runner.scored if score < low], 6.0), "stroke faint"),
+        (paths.strokes([(x(place), y.start + 5) for place in runner.unscored], 4.0), "stroke faint"),
     )
     children = [tag("path", d=data, class_=class_) for data, class_ in marks if data]
     return tag("g", *children, class_=f"a{runner.entrant.index}")
@@ -133,7 +88,7 @@ def lines(runner: Runner, frame: Frame) -> Markup:
     parts = [
         tag("path", d=paths.stairs(working, until), class_="line working", stroke_dasharray=dash) if working else "",
         tag("path", d=paths.stairs(official, until), class_="line official") if official else "",
-        *(fig.marker(entrant.index, x, y, "mark") for x, y in official[1:]),
+        paths.marks(entrant.index, official[1:]),
     ]
     return tag("g", *(part for part in parts if part), class_=f"a{entrant.index}")
 

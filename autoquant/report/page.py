@@ -19,6 +19,7 @@ from autoquant.report.frames import Drawing
 from autoquant.report.model import Fact, Journal, Tone
 from autoquant.report.panels import attempts, course, discovery, provenance, resemblance, sealed, standings, sure, work
 from autoquant.report.render import render
+from autoquant.report.scene import Scene
 from autoquant.report.scriptdata import RELOAD, script_data
 
 
@@ -107,6 +108,7 @@ def _together(*parts: dict[str, Any]) -> dict[str, Any]:
 def journal_page(notes: Journal, reload: int | None = None) -> str:
     """The page of a standalone journal."""
     scored = any(attempt.score is not None for attempt in notes.entrant.attempts)
+    scene = Scene.of(notes.course)
     strip = (
         Fact(notes.source.words, Tone.BAD if notes.source.banner else Tone.PLAIN, notes.source.banner),
         Fact("standalone", Tone.WARN, "rows can be edited by whoever runs the commands"),
@@ -120,7 +122,7 @@ def journal_page(notes: Journal, reload: int | None = None) -> str:
         source=notes.source,
         strip=strip,
         verdict=journal.verdict(notes),
-        journal_chart=Drawing.of(lambda width: charts.race_chart(notes.course, width)) if scored else None,
+        journal_chart=Drawing.of(lambda width: charts.race_chart(scene, width)) if scored else None,
         statuses=attempts.statuses(notes.entrant.attempts),
         attempts=rows.journal_rows(notes.entrant.attempts[-rows.ROWS :]),
         protocol_version=PROTOCOL.version,

@@ -9,7 +9,22 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from autoquant.report.figures import Point
+from markupsafe import Markup
+
+from autoquant.report.figures import MARKERS, Point, tag
+
+_SHAPES = {
+    "circle": "m-4.3 0a4.3 4.3 0 1 0 8.6 0 4.3 4.3 0 1 0-8.6 0",
+    "ring": "m-3.8 0a3.8 3.8 0 1 0 7.6 0 3.8 3.8 0 1 0-7.6 0",
+    "square": "m-3.8-3.8h7.6v7.6h-7.6z",
+    "triangle": "m0-5.2 5 9h-10z",
+    "down": "m0 5.2 5-9h-10z",
+    "diamond": "m0-5.6 5 5.6-5 5.6-5-5.6z",
+    "plus": "m-4.5 0h9m-4.5-4.5v9",
+    "cross": "m-3.6-3.6 7.2 7.2m-7.2 0 7.2-7.2",
+}
+"""The marks of `figures.marker` around a point, as moves from it."""
+_HOLLOW = frozenset({"ring", "plus", "cross"})
 
 
 def dots(points: Iterable[Point]) -> str:
@@ -60,6 +75,13 @@ def outline(points: Sequence[Point]) -> str:
     places = [(_tenths(x), _tenths(y)) for x, y in points]
     steps = [_pair(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(places) if a != b]
     return f"M{_pair(*places[0])}" + (f"l{_joined(steps)}" if steps else "")
+
+
+def marks(position: int, points: Iterable[Point]) -> Markup:
+    """A competitor's own mark at each of many points, in one path."""
+    shape = MARKERS[position % len(MARKERS)]
+    data = "".join(f"M{_pair(_tenths(x), _tenths(y))}{_SHAPES[shape]}" for x, y in points)
+    return tag("path", d=data, class_="mark hollow" if shape in _HOLLOW else "mark") if data else Markup("")
 
 
 def _moves(points: Iterable[Point], mark: str, ends: tuple[int, int]) -> str:

@@ -1,4 +1,4 @@
-"""What the page's script reads, and what the downloads are made of: every attempt, in columns, full precision.
+"""What the page's script reads, and what the downloads are made of: every attempt, in columns.
 
     {"race": "autumn", "reload": null, "seed": 0.31, "floor": 0.312, "lean": false,
      "statuses": ["keep", …, "open"], "axes": ["attempt", "time"],
@@ -23,24 +23,25 @@ from autoquant.report.axes import Axis
 from autoquant.report.model import Attempt, Entrant, Race
 
 WHOLE = 5000
-"""Attempts of which everything is in the page; of larger races only what the charts need (`lean`)."""
+"""Attempts of which everything is in the page; of larger races what the charts need, rounded (`lean`)."""
 RELOAD = 60
 """Seconds after which a watched page takes its new version."""
 OPEN = "open"
 """Stands for the status of an attempt without a verdict."""
 
-_DIGITS = 7
-"""Significant digits of what is not exact in a lean page."""
-_LEAN: dict[str, Callable[[Attempt], Any]] = {
+_DECIMALS = {"score": 6, "delta": 4, "cost_usd": 4, "agent_seconds": 0}
+"""Of what a lean page rounds."""
+
+_CORE: dict[str, Callable[[Attempt], Any]] = {
     "score": lambda a: a.score,
     "delta": lambda a: a.delta,
-    "folds_better": lambda a: a.folds_better,
-    "parent": lambda a: a.parent,
     "tokens": lambda a: a.tokens,
     "cost_usd": lambda a: a.cost,
     "agent_seconds": lambda a: a.agent_seconds,
 }
 _REST: dict[str, Callable[[Attempt], Any]] = {
+    "folds_better": lambda a: a.folds_better,
+    "parent": lambda a: a.parent,
     "score_double_cost": lambda a: a.double_cost,
     "score_one_bar_later": lambda a: a.delayed,
     "drawdown": lambda a: a.drawdown,
@@ -75,15 +76,14 @@ def script_data(race: Race, *, watched: bool = False) -> dict[str, Any]:
 def columns(attempts: Sequence[Attempt], *, lean: bool) -> dict[str, list[Any]]:
     """One competitor's attempts by column."""
     words = [*STATUSES, OPEN]
-    moments = [_seconds(attempt.utc) for attempt in attempts]
-    found: dict[str, list[Any]] = {
-        "utc": [*moments[:1], *(after - before for before, after in pairwise(moments))],
-        "status": [words.index(attempt.status or OPEN) for attempt in attempts],
-    }
-    for name, read in (_LEAN if lean else _LEAN | _REST).items():
+    found: dict[str, list[Any]] = {"status": [words.index(attempt.status or OPEN) for attempt in attempts]}
+    if not lean:
+        moments = [_seconds(attempt.utc) for attempt in attempts]
+        found["utc"] = [*moments[:1], *(after - before for before, after in pairwise(moments))]
+    for name, read in (_CORE if lean else _CORE | _REST).items():
         values = [read(attempt) for attempt in attempts]
         if any(value is not None for value in values):
-            found[name] = [_short(value) for value in values] if lean and name != "score" else values
+            found[name] = [_rounded(name, value) for value in values] if lean else values
     return found
 
 
@@ -95,5 +95,6 @@ def _seconds(utc: str) -> int:
     return int(dt.datetime.fromisoformat(utc).timestamp())
 
 
-def _short(value: Any) -> Any:
-    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
+def _rounded(name: str, value: Any) -> Any:
+    decimals = _DECIMALS.get(name)
+    return value if value is None or decimals is None else round(value, decimals or None)

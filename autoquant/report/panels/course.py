@@ -9,12 +9,13 @@ from typing import Any
 from autoquant.report import axes, charts
 from autoquant.report.axes import Axis, Placing
 from autoquant.report.frames import Drawing
-from autoquant.report.model import Course, Entrant, Race, Standing
+from autoquant.report.model import Entrant, Race, Standing
+from autoquant.report.scene import Scene
 from autoquant.report.text import count, listing
 
 LADDERS = 24
 """Competitors drawn alone."""
-STEPS = 1500
+STEPS = 1000
 """Rows of the table behind the chart; of more, official steps go first."""
 _NAMED = 12
 """So many names are listed of those who are not on an axis."""
@@ -48,35 +49,38 @@ def context(race: Race, table: Sequence[Standing]) -> dict[str, Any]:
     """Names for `panels/course.html.j2`."""
     drawable = race.seed_score is not None and bool(table)
     alone = table[:LADDERS] if drawable and len(table) > 1 else ()
+    scene = Scene.of(race.course)
+    runners = {runner.entrant.index: runner for runner in scene.runners[Axis.ATTEMPT]}
     rows = _rows([standing.entrant for standing in table]) if drawable else []
     official = [row for row in rows if row.line == "official"]
     shown = rows if len(rows) <= STEPS else official[:STEPS]
     return {
-        "plots": plots(race.course) if drawable else (),
-        "race_notes": _notes(race.course),
+        "plots": plots(scene) if drawable else (),
+        "race_notes": _notes(scene),
         "race_steps": shown,
         "race_steps_left_out": len(rows) - len(shown),
-        "ladders": [(s.entrant, charts.ladder_chart(s.entrant, race.course)) for s in alone],
+        "ladders": [(s.entrant, charts.ladder_chart(runners[s.entrant.index], scene)) for s in alone],
     }
 
 
-def plots(course: Course) -> tuple[Plot, ...]:
+def plots(scene: Scene) -> tuple[Plot, ...]:
     """The race over each axis that somebody has a place on."""
 
     def drawn(axis: Axis) -> Drawing:
-        return Drawing.of(lambda width: charts.race_chart(course, width, axis))
+        return Drawing.of(lambda width: charts.race_chart(scene, width, axis))
 
-    return tuple(Plot(axis, drawn(axis), _about(course.entrants, axis)) for axis in axes.offered(course.entrants))
+    return tuple(Plot(axis, drawn(axis), _about(scene, axis)) for axis in scene.runners)
 
 
-def _about(entrants: Sequence[Entrant], axis: Axis) -> tuple[str, ...]:
+def _about(scene: Scene, axis: Axis) -> tuple[str, ...]:
     """What the axis measures, what it leaves out, and who is not on it."""
-    here = axes.present(entrants, axis)
-    absent = [entrant for entrant in entrants if entrant not in here]
+    runners = scene.runners[axis]
+    here = {runner.entrant.index for runner in runners}
+    absent = [entrant for entrant in scene.course.entrants if entrant.index not in here]
     notes = list(_MEASURES[axis])
-    if axis is Axis.TIME and (lost := sum(_lost(entrant) for entrant in here)):
+    if axis is Axis.TIME and (lost := sum(_lost(runner.entrant) for runner in runners)):
         notes.append(f"Nobody saw the end of {count(lost, 'session')}: there the time up to the last attempt counts.")
-    if early := sum(axes.positions(entrant, axis).count(None) for entrant in here):
+    if early := sum(list(runner.placing.places.values()).count(None) for runner in runners):
         verb = "is" if early == 1 else "are"
         notes.append(f"{count(early, 'attempt')} before a competitor’s first figure {verb} not drawn.")
     if absent:
@@ -125,16 +129,16 @@ def _lost(entrant: Entrant) -> int:
     return sum(number for words, number in entrant.work.endings if words == _LOST) if entrant.work else 0
 
 
-def _notes(course: Course) -> tuple[str, ...]:
-    thinning = charts.Thinning.to(course.entrants)
+def _notes(scene: Scene) -> tuple[str, ...]:
+    thinning, competitors = scene.thinning, len(scene.course.entrants)
     notes = []
     if thinning.stride > 1:
         notes.append(
-            f"{thinning.drawn:,} of {count(thinning.of, 'attempt')} are drawn as dots: every accepted one and of the "
-            f"others one in {thinning.stride:,}. The lines hold every step."
+            f"{thinning.drawn:,} of {count(thinning.of, 'attempt')} are drawn as dots, one in {thinning.stride:,}. "
+            "The lines hold every step."
         )
-    wide, narrow = (charts.labelled(course.entrants, narrow=narrow) for narrow in (False, True))
-    if narrow < len(course.entrants):
+    wide, narrow = (charts.labelled(competitors, narrow=narrow) for narrow in (False, True))
+    if narrow < competitors:
         notes.append(f"Names stand beside the best {wide} lines, on a narrow screen beside {narrow}.")
     return tuple(notes)
 

@@ -78,8 +78,8 @@ const racers = data.competitors.map((name, index) => {
   const columns = data.attempts[index];
   let utc = 0;
   const attempts = columns.status.map((status, row) => {
-    utc += columns.utc[row];
-    return { number: row + 1, row, utc, status: data.statuses[status] };
+    utc += columns.utc?.[row] ?? 0;
+    return { number: row + 1, row, utc: columns.utc ? utc : null, status: data.statuses[status] };
   });
   return { name, index, columns, attempts, ends: data.ends[index], places: {} };
 });

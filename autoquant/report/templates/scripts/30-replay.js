@@ -48,7 +48,8 @@
         const racer = racers[flag.dataset.c];
         return { racer, leader, tag, score, home, steps: climb(racer, chart.axis), end: racer.ends[chart.axis] };
       });
-      return { ...chart, film, flags, full: film.getAttribute("width"), digits: chart.svg.matches(".narrow") ? 2 : 3 };
+      const [gap, digits] = chart.svg.matches(".narrow") ? [4, 2] : [10, 3];
+      return { ...chart, film, flags, gap, digits, full: film.getAttribute("width") };
     });
 
   const standing = (steps, at) => steps.findLast((step) => step.at <= at)?.score ?? data.seed;
@@ -64,7 +65,7 @@
 
   const roll = (film) => {
     if (moment.share >= 1) return finish(film);
-    const { x, y, flags, digits } = film;
+    const { x, y, flags, gap, digits } = film;
     const now = moment.share * x.high;
     const edge = x(now);
     film.film.setAttribute("width", edge.toFixed(1));
@@ -72,7 +73,7 @@
     const places = spread(scores.map(y), LABEL_GAP, 20, y.start);
     flags.forEach(({ leader, tag, score, home, end }, rank) => {
       const [level, place] = [y(scores[rank]), places[rank]];
-      leader.setAttribute("d", `M${(x(Math.min(now, end)) + 3).toFixed(1)} ${level.toFixed(1)}L${(edge + 10).toFixed(1)} ${place.toFixed(1)}`);
+      leader.setAttribute("d", `M${(x(Math.min(now, end)) + 3).toFixed(1)} ${level.toFixed(1)}L${(edge + gap).toFixed(1)} ${place.toFixed(1)}`);
       tag.setAttribute("transform", `translate(${(edge - x.end).toFixed(1)} ${(place - home.y).toFixed(1)})`);
       score.textContent = write.fixed(scores[rank], digits);
     });

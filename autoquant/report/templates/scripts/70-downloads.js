@@ -15,7 +15,7 @@
         const own = {
           competitor: racer.name,
           attempt: attempt.number,
-          utc: new Date(attempt.utc * 1000).toISOString().replace(".000", ""),
+          utc: attempt.utc === null ? null : new Date(attempt.utc * 1000).toISOString().replace(".000", ""),
           status: attempt.status,
         };
         return Object.fromEntries(COLUMNS.map((column) => [column, own[column] ?? told(racer, attempt, column)]));
@@ -124,7 +124,7 @@
     offer(fileName("attempts.json"), text + "\n", "application/json");
   });
   const note = data.lean
-    ? "Of every attempt what the charts need, scores in full and the rest to seven digits; all else stands in the ledger and in results.tsv."
+    ? "Of so many attempts only what the charts need, scores to six decimals; everything stands in the ledger."
     : "Every attempt, numbers as the record holds them; missing is empty in CSV and null in JSON.";
   if (racers.some((racer) => racer.attempts.length)) {
     const home = document.getElementById("downloads") ?? document.querySelector('section[aria-labelledby="provenance"]');

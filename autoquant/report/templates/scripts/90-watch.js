@@ -72,7 +72,6 @@
   const before = data.reload && history.state?.autoquant;
   if (before) {
     restore(before);
-    history.replaceState(null, "");
   } else {
     place.follow();
   }
@@ -80,9 +79,12 @@
   if (data.reload) {
     history.scrollRestoration = "manual";
     for (const kind of ["pointerdown", "keydown", "input"]) addEventListener(kind, () => (active = performance.now()), true);
+    // A reload by hand keeps its place too.
+    const keep = () => history.replaceState({ autoquant: stateOf() }, "");
+    addEventListener("beforeunload", keep);
     const renew = () => {
       if (busy()) return setTimeout(renew, 1_000);
-      history.replaceState({ autoquant: stateOf() }, "");
+      keep();
       location.reload();
     };
     setTimeout(renew, data.reload * 1_000);
