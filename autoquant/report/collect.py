@@ -7,7 +7,7 @@ is missing or does not carry that digest contributes nothing and is listed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autoquant.errors import UserError
@@ -22,12 +22,11 @@ from autoquant.protocol import PROTOCOL
 from autoquant.report import reading, sources
 from autoquant.report.agenttime import agent_times
 from autoquant.report.judged import attempt_of
+from autoquant.report.lockbox import lockbox_of
 from autoquant.report.model import (
     Attempt,
     Entrant,
     Event,
-    Lockbox,
-    LockboxStage,
     Provenance,
     Race,
     Reading,
@@ -37,6 +36,7 @@ from autoquant.report.model import (
 from autoquant.report.returns import Returns
 from autoquant.report.shelf import Shelf
 from autoquant.report.spending import attempt_amounts, setup_of, work_of
+from autoquant.report.starts import left_alone, readiness_of
 from autoquant.report.text import clean
 
 CONTROL = "control"
@@ -76,10 +76,13 @@ def collect(state_dir: Path, race: str) -> Collected:
     view = replay(records, layout.ledger.name)
     shelf = Shelf(layout)
     seed = shelf.seed(view.seed.evaluation_digest) if view.seed else None
-    verdicts = _verdicts(view, shelf)
+    lockbox, left = lockbox_of(view, shelf), left_alone(records)
     times, wanted = agent_times(records), reading.wanted(view.competitors)
     entrants = tuple(
-        _entrant(competitor, index, view, seed, verdicts, shelf, wanted[competitor.name], times)
+        replace(
+            _entrant(competitor, index, view, seed, lockbox.verdicts, shelf, wanted[competitor.name], times),
+            left=left.get(competitor.name),
+        )
         for index, competitor in enumerate(view.competitors.values())
     )
     created = view.created
@@ -88,6 +91,7 @@ def collect(state_dir: Path, race: str) -> Collected:
         demo=created.kind == "demo",
         source=sources.describe(created.data.source),
         allow_source=created.allow_source,
+        readiness=readiness_of(view),
         isolation=clean(created.isolation, 60),
         noise_floor=created.noise_floor,
         noise_floor_samples=created.noise_floor_samples,
@@ -96,7 +100,7 @@ def collect(state_dir: Path, race: str) -> Collected:
         seed_score=view.seed.score if view.seed else None,
         seed_folds=seed.fold_sharpes if seed else (),
         entrants=entrants,
-        lockbox=_lockbox(view, verdicts),
+        lockbox=lockbox,
         events=_events(records),
         untrusted=tuple(shelf.untrusted),
         provenance=_provenance(view),
@@ -168,52 +172,6 @@ def _reading(view: RaceView, wanted: Mapping[str, reading.Wanted]) -> Reading:
         recorded += len(found)
         opened += sum(number in numbers for number in found)
     return Reading(opened, recorded, max((len(some.returns) for some in wanted.values()), default=0))
-
-
-def _verdicts(view: RaceView, shelf: Shelf) -> tuple[Verdict, ...]:
-    scores = view.lockbox.scores or {}
-    verdicts: list[Verdict] = []
-    for entry in view.lockbox.entries or ():
-        scored = scores.get(entry.name)
-        evaluation, returns = shelf.sealed(entry.name, scored.evaluation) if scored else (None, ())
-        verdicts.append(
-            Verdict(
-                name=clean(entry.name, 80),
-                competitor=entry.competitor,
-                attempt=entry.attempt,
-                words=clean(scored.verdict, 60) if scored else "",
-                sharpe=scored.sharpe if scored else None,
-                probability=scored.probability if scored else None,
-                daily_returns=returns,
-                drawdown=evaluation.max_drawdown if evaluation else None,
-                total_return=evaluation.folds[0].total_return if evaluation and evaluation.folds else None,
-                missing="" if returns else _unjudged(scored, evaluation),
-            )
-        )
-    return tuple(verdicts)
-
-
-def _unjudged(scored: r.LockboxScored | None, evaluation: Evaluation | None) -> str:
-    if scored is None:
-        return "not judged yet"
-    if evaluation is None:
-        return "its evaluation file is missing or altered"
-    if evaluation.fault is not None:
-        return f"it did not run on the sealed year: {clean(evaluation.fault.kind, 60)}"
-    return f"{evaluation.failed_gate or 'a'} gate failed before accounting"
-
-
-def _lockbox(view: RaceView, verdicts: tuple[Verdict, ...]) -> Lockbox:
-    box = view.lockbox
-    stage = LockboxStage.OPEN if box.is_closed else LockboxStage.OPENING if box.is_reserved else LockboxStage.SEALED
-    return Lockbox(
-        stage=stage,
-        opened=box.reserved_utc,
-        start=PROTOCOL.calendar.lockbox_start,
-        end=PROTOCOL.calendar.lockbox_end,
-        verdicts=verdicts,
-        changed_archives_accepted=bool(box.fetched.data.get("changed")) if box.fetched else False,
-    )
 
 
 def _events(records: tuple[r.Record, ...]) -> tuple[Event, ...]:

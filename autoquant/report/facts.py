@@ -9,6 +9,7 @@ from autoquant.report import findings, trust
 from autoquant.report.collect import collect, newest_race
 from autoquant.report.evidence import evidence_of
 from autoquant.report.evidence_facts import evidence_facts, standing_facts
+from autoquant.report.model import Reference, Tone, Verdict
 
 
 def report_facts(state_dir: Path, race: str | None) -> dict[str, Any]:
@@ -23,12 +24,32 @@ def report_facts(state_dir: Path, race: str | None) -> dict[str, Any]:
         "race": model.name,
         "source": model.source.name,
         "synthetic": model.source.synthetic,
+        "source_warning": model.source.banner or None,
         "seed": model.seed_score,
         "noise_floor": model.noise_floor,
         "standings": [standing_facts(model, standing, evidence) for standing in table],
         "verdict": list(findings.verdict(model, evidence)),
         **evidence_facts(evidence),
         "publishable": trust.publishable(model),
+        "comparable": trust.comparable(model),
+        "sealed_year": [*map(_sealed, model.lockbox.verdicts), *map(_sealed, model.lockbox.references)],
         "trust": [fact.words for fact in trust.strip(model)],
+        "trust_problems": [fact.words for fact in trust.strip(model) if fact.tone != Tone.PLAIN],
         "head": model.provenance.head,
+    }
+
+
+def _sealed(path: Verdict | Reference) -> dict[str, Any]:
+    """One line of the sealed year; a reference has no verdict."""
+    return {
+        "name": path.name,
+        "verdict": path.words or None if isinstance(path, Verdict) else None,
+        "sharpe": path.sharpe,
+        "sharpe_low": path.sharpe_low,
+        "sharpe_high": path.sharpe_high,
+        "probability": path.probability,
+        "return": path.total_return,
+        "drawdown": path.drawdown,
+        "days": len(path.daily_returns) or None,
+        "missing": path.missing or None,
     }

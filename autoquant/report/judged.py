@@ -82,7 +82,7 @@ def _missing(view: AttemptView, evaluation: Evaluation | None) -> str:
 def _gates(view: AttemptView, evaluation: Evaluation | None, decision: r.DecisionSummary) -> tuple[str, bool | None]:
     failed = [gate for gate in evaluation.gates if not gate.passed] if evaluation else []
     if failed:
-        return ", ".join(_gate_words(gate) for gate in failed), False
+        return ", ".join(gate_words(gate) for gate in failed), False
     if decision.gate:
         return clean(decision.gate, 40), False
     if view.score is not None and view.status not in ("gate", "invalid", "violation"):
@@ -94,7 +94,7 @@ def _gate(gate: GateResult) -> Gate:
     return Gate(clean(gate.name, 40), gate.passed, gate.value, gate.limit, gate.headroom, gate.fold)
 
 
-def _gate_words(gate: GateResult) -> str:
+def gate_words(gate: GateResult) -> str:
     """`turnover 51.2 of 40`: the worst value met and its limit, in the gate's own unit."""
     name = clean(gate.name, 40)
     if gate.value is None or gate.limit is None:

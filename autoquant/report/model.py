@@ -171,6 +171,32 @@ class Verdict:
     words: str
     """`confirmed`, `rejected`, `insufficient evidence`; empty while not judged yet."""
     sharpe: float | None
+    """Per year."""
+    sharpe_low: float | None
+    """95 % interval."""
+    sharpe_high: float | None
+    probability: float | None
+    """That the true Sharpe ratio is above 0."""
+    gates: str
+    """In words: `all hold`, or what failed with value and limit; empty when no gate is on record."""
+    gates_hold: bool | None
+    daily_returns: tuple[float, ...]
+    drawdown: float | None
+    total_return: float | None
+    missing: str
+    """Why there is no equity to draw; empty when there is."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What the sealed year is drawn beside: accounts like an entry's, no verdict."""
+
+    name: str
+    sharpe: float | None
+    """Per year."""
+    sharpe_low: float | None
+    """95 % interval."""
+    sharpe_high: float | None
     probability: float | None
     daily_returns: tuple[float, ...]
     drawdown: float | None
@@ -211,6 +237,8 @@ class Entrant:
     setup: Setup | None
     archive: tuple[tuple[str, int | None], ...] = ()
     """Attempt in each lineage slot now, 0 for the seed, None for an empty slot; nothing outside a race."""
+    left: str | None = None
+    """The fault for which the arena starts no more sessions of it; None while it races, and when it has ended."""
 
     @property
     def closed(self) -> int:
@@ -255,6 +283,7 @@ class Lockbox:
     end: str
     """Half-open."""
     verdicts: tuple[Verdict, ...]
+    references: tuple[Reference, ...]
     changed_archives_accepted: bool
 
 
@@ -283,6 +312,24 @@ class Reading:
     def partial(self) -> bool:
         """Whether some were left closed."""
         return self.opened < self.recorded
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """What doctor found before each start of the arena, as far as it is on record."""
+
+    starts: int
+    checked: int
+    """Starts with doctor's checks on record."""
+    unverified: int
+    """Of those, how many found data that are not as the manifest pins them."""
+    problems: tuple[str, ...]
+    """Each once, in the order they were found."""
+
+    @property
+    def verified(self) -> bool:
+        """Whether the data were held against their manifest before every start, and never differed."""
+        return 0 < self.starts == self.checked and not self.unverified
 
 
 @dataclass(frozen=True)
@@ -327,6 +374,7 @@ class Race:
     demo: bool
     source: Source
     allow_source: str | None
+    readiness: Readiness
     isolation: str
     noise_floor: float
     noise_floor_samples: int

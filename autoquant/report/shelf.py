@@ -46,9 +46,15 @@ class Shelf:
 
     def sealed(self, name: str, digest: str | None) -> tuple[Evaluation | None, tuple[float, ...]]:
         """A lockbox entry's evaluation and its daily returns."""
-        key = (f"lockbox {name}", 0)
-        evaluation = self._evaluation(self.layout.lockbox_evaluation(name), digest, key[0], key)
-        days = self._returns.pop(key, ())
+        return self._sealed(self.layout.lockbox_evaluation(name), digest, f"lockbox {name}")
+
+    def reference(self, name: str, digest: str) -> tuple[Evaluation | None, tuple[float, ...]]:
+        """The accounts of what the entries are drawn beside, and its daily returns."""
+        return self._sealed(self.layout.lockbox_reference(name), digest, f"lockbox reference {name}")
+
+    def _sealed(self, path: Path, digest: str | None, name: str) -> tuple[Evaluation | None, tuple[float, ...]]:
+        evaluation = self._evaluation(path, digest, name, (name, 0))
+        days = self._returns.pop((name, 0), ())
         return evaluation, tuple(days[0].tolist()) if days else ()
 
     def stress(self, competitor: str, number: int, digest: str | None) -> Stress | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.oracle.records import Confirmation, Digests, Evaluation, Fault, FoldScore, GateResult, Outcome, Stress
 from autoquant.protocol import PROTOCOL
+from autoquant.stats.sharpe import probabilistic_sharpe_of
 
 SEED_FOLDS = (0.9, -0.2, 0.7, 0.1, 0.6, 0.3)
 DIGEST = "ab" * 32
@@ -51,6 +52,17 @@ def evaluation(
         score_delayed=delayed,
         fault=fault,
     )
+
+
+def sealed_evaluation(daily: tuple[float, ...]) -> Evaluation:
+    """An oracle's answer on the sealed year whose figures fit these daily returns."""
+    equity = np.concatenate([[1.0], np.cumprod(1.0 + np.asarray(daily))])
+    fall = float(np.max(1.0 - equity / np.maximum.accumulate(equity)))
+    sharpe = float(np.mean(daily) / np.std(daily, ddof=1) * np.sqrt(365))
+    gate = GateResult("drawdown", fall <= 0.25, fall, 0.25, 0.25 - fall)
+    answer = evaluation((sharpe,), daily=(daily,))
+    fold = replace(answer.folds[0], total_return=float(equity[-1]) - 1.0, max_drawdown=fall)
+    return replace(answer, folds=(fold,), gates=(gate,), max_drawdown=fall)
 
 
 @dataclass
@@ -205,17 +217,33 @@ class RaceCase:
         for name in names:
             self.add(r.CompetitorEnded(name, reason))
 
-    def open_lockbox(self, entries: dict[str, tuple[str | None, int, str, float]], days: int = 365) -> None:
-        """Judge the reserved set: entry name to competitor, attempt, verdict, daily drift."""
+    def check(self, *problems: str, verified: bool = True) -> None:
+        """An arena starts after doctor's checks."""
+        self.add(r.ReadinessChecked(verified, problems))
+        self.add(r.ArenaStarted(4711, "host", tuple(self._counts)))
+
+    def open_lockbox(
+        self, entries: dict[str, tuple[str | None, int, str, float]], days: int = 365, market: float | None = 0.0005
+    ) -> None:
+        """Judge the reserved set: entry name to competitor, attempt, verdict, daily drift; `market` is buy and hold's.
+
+        Without a market the race is one of an older version.
+        """
         reserved = tuple(r.LockboxEntry(name, c, n, f"{n:064x}") for name, (c, n, _, _) in entries.items())
         self.add(r.LockboxReserved(reserved))
         self.add(r.LockboxFetched({"archives": 12}, accept_changed=False))
+        if market is not None:
+            noise = np.random.Generator(np.random.PCG64(99)).normal(0, 0.025, days)
+            daily = tuple(float(value) for value in noise - noise.mean() + market)
+            digest = self.store(self.layout.lockbox_reference("buy-and-hold"), sealed_evaluation(daily))
+            self.add(r.LockboxReference("buy-and-hold", digest))
         for place, (name, (_, _, verdict, drift)) in enumerate(entries.items()):
             noise = np.random.Generator(np.random.PCG64(place)).normal(0, 0.012, days)
             daily = tuple(float(value) for value in noise - noise.mean() + drift)
-            sharpe = float(np.mean(daily) / np.std(daily, ddof=1) * np.sqrt(365))
-            digest = self.store(self.layout.lockbox_evaluation(name), evaluation((sharpe,), daily=(daily,)))
-            self.add(r.LockboxScored(name, digest, sharpe, verdict, 0.5 + 0.45 * np.tanh(sharpe)))
+            answer = sealed_evaluation(daily)
+            digest = self.store(self.layout.lockbox_evaluation(name), answer)
+            probability = probabilistic_sharpe_of(daily)
+            self.add(r.LockboxScored(name, digest, answer.folds[0].sharpe, verdict, probability))
         self.add(r.LockboxClosed())
 
 

@@ -67,6 +67,7 @@ def test_what_stands_against_publishing_is_listed(tmp_path: Path):
     assert (
         "synthetic market",
         "a demonstration, not a race",
+        "never started",
         "calibrated with 40 of 1,000 samples",
         "race not finished",
         "sealed year not judged",
@@ -76,6 +77,7 @@ def test_what_stands_against_publishing_is_listed(tmp_path: Path):
 def test_the_strip_is_plain_unless_something_is_wrong(tmp_path: Path):
     case = RaceCase(tmp_path)
     case.join("a")
+    case.check()
     case.end("a")
     assert {Tone.PLAIN} == {fact.tone for fact in trust.strip(collect(tmp_path, "autumn").race)}
 

@@ -173,12 +173,12 @@ def test_the_verdict_names_leader_gap_floor_and_sealed_outcome(full_state: Path)
 def test_an_extension_is_marked_valid_only_and_budgets_as_different(full_state: Path):
     text = parsed(drawn(full_state)).text
     assert "luna joined after the sealed year was opened: VALID only" in text
-    assert "Budgets differ (5 and 12 attempts)" in text
+    assert "Not comparable: budgets differ (5 and 12 attempts)." in text
 
 
 def test_sealed_verdicts_stand_at_the_ends_of_their_lines(full_state: Path):
     reading = parsed(drawn(full_state))
-    for label in ("sol confirmed", "grok rejected", "hillclimb insufficient evidence", "seed insufficient evidence"):
+    for label in ("sol confirmed", "grok rejected", "seed, hillclimb insufficient evidence"):
         assert label in reading.text
 
 
@@ -186,7 +186,7 @@ def test_every_chart_is_named_and_comes_in_two_widths(full_state: Path):
     reading = parsed(drawn(full_state))
     charts = [e.attributes for e in reading.of("svg") if "chart" in e.attributes.get("class", "").split()]
     assert all(chart["role"] == "img" and chart["aria-label"] for chart in charts)
-    assert ["chart wide", "chart narrow"] * 3 == [chart["class"] for chart in charts]
+    assert ["chart wide", "chart narrow"] * (len(charts) // 2) == [chart["class"] for chart in charts]
 
 
 def told_by(words: str, state: Path) -> str:
@@ -381,7 +381,7 @@ def test_a_synthetic_market_is_unmissable_and_never_publishable(tmp_path: Path):
     assert "No score on this page is a market result" in reading.text
     assert "publishable: no , because synthetic market" in reading.text
     drawings = re.findall(r"<svg[^>]*class=\"(?:chart|ladder)[^\"]*\"", html)
-    assert reading.text.count("SYNTHETIC") == len(drawings) - 4  # the roll and the empty year carry no number
+    assert reading.text.count("SYNTHETIC") == len(drawings) - 2  # the roll carries no number
 
 
 def test_another_source_is_named_in_the_banner(tmp_path: Path):
@@ -395,6 +395,7 @@ def test_another_source_is_named_in_the_banner(tmp_path: Path):
 def test_a_complete_race_on_the_archive_is_publishable(tmp_path: Path):
     case = RaceCase(tmp_path)
     case.join("a")
+    case.check()
     case.attempt("a", "keep", shifted(SEED_FOLDS, 0.9))
     case.end("a")
     case.open_lockbox({"seed": (None, 0, "insufficient evidence", 0.0001), "a": ("a", 1, "confirmed", 0.002)}, days=30)
@@ -432,7 +433,7 @@ def test_a_folder_is_no_file_to_write(tmp_path: Path, full_state: Path):
              "dashboard.py --race autumn --state-dir demo/state --out"),
         ),
         ("race", "http://127.0.0.1:9", ("setup_data.py --base-url http://127.0.0.1:9", "evaluate.py state/races/")),
-        ("race", "binance-archive", ("uv run setup_data.py\n", "dashboard.py --race autumn --out report.html")),
+        ("race", "binance-archive", (">uv run setup_data.py<", "dashboard.py --race autumn --out report.html")),
     ],
 )  # fmt: skip
 def test_the_commands_to_check_with_name_the_places_of_this_race(
