@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from autoquant.errors import AutoQuantError, LedgerError
 from autoquant.ledger.records import GENESIS, KINDS, Record, RecordBody, kind_of
 from autoquant.protocol import SCHEMA_VERSION
 
+_RESTORE = "restore the ledger from an export or a backup; it is never repaired in place"
 _KEYS = {"schema_version", "seq", "utc", "kind", "body", "previous", "digest"}
 
 
@@ -74,40 +76,46 @@ def read_chain(path: Path) -> Chain:
     LedgerError : names file and line: not JSON, not in canonical form, an unknown kind, key or version, a wrong
         digest, or a line that does not follow the one before (edited, removed, moved, repeated).
     """
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        data = b""
-    except OSError as error:
-        raise LedgerError(f"{path}: {error.strerror or error}", "check that the file can be read") from error
-    *whole, tail = data.split(b"\n")
     records: list[Record] = []
-    head = GENESIS
+    name = str(path)
+    head, size, last, tail = GENESIS, 0, b"", b""
     with bulk.uncollected():
-        for number, line in enumerate(whole, start=1):
-            record = _open_line(line, number, head, f"{path}:{number}")
+        for number, line in enumerate(_lines(path), start=1):
+            if not line.endswith(b"\n"):
+                tail = line
+                break
+            size, last = size + len(line), line[:-1]
+            record = _open_line(last, number, head, f"{name}:{number}")
             records.append(record)
             head = record.digest
-    size = len(data) - len(tail)
-    last = whole[-1] if whole else b""
     if not tail:
         return Chain(tuple(records), size, last, lacks_newline=False, torn_bytes=0)
     try:
-        record = _open_line(tail, len(whole) + 1, head, str(path))
+        record = _open_line(tail, len(records) + 1, head, name)
     except LedgerError:
         return Chain(tuple(records), size, last, lacks_newline=False, torn_bytes=len(tail))
-    return Chain((*records, record), len(data), tail, lacks_newline=True, torn_bytes=0)
+    return Chain((*records, record), size + len(tail), tail, lacks_newline=True, torn_bytes=0)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Lines with their newline, one at a time: a big race's ledger is larger than what its records take."""
+    try:
+        with path.open("rb") as handle:
+            yield from handle
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise LedgerError(f"{path}: {error.strerror or error}", "check that the file can be read") from error
 
 
 def _open_line(line: bytes, number: int, previous: str, where: str) -> Record:
-    hint = "restore the ledger from an export or a backup; it is never repaired in place"
     try:
         text = line.decode()
         fields = json.loads(text)
     except (ValueError, RecursionError):
-        raise LedgerError(f"{where}: not a line of JSON", hint) from None
-    if not isinstance(fields, dict) or set(fields) != _KEYS:
-        raise LedgerError(f"{where}: not a ledger record (keys differ)", hint)
+        raise LedgerError(f"{where}: not a line of JSON", _RESTORE) from None
+    if not isinstance(fields, dict) or fields.keys() != _KEYS:
+        raise LedgerError(f"{where}: not a ledger record (keys differ)", _RESTORE)
     if fields["schema_version"] != SCHEMA_VERSION:
         raise LedgerError(
             f"{where}: schema version {fields['schema_version']!r}, this program reads {SCHEMA_VERSION}",
@@ -115,16 +123,16 @@ def _open_line(line: bytes, number: int, previous: str, where: str) -> Record:
         )
     digest = fields["digest"]
     if not _sound(text, fields, digest):
-        raise LedgerError(f"{where}: the line was altered (its digest does not match)", hint)
+        raise LedgerError(f"{where}: the line was altered (its digest does not match)", _RESTORE)
     if fields["seq"] != number or fields["previous"] != previous:
-        raise LedgerError(f"{where}: record {fields['seq']} does not follow the line before", hint)
+        raise LedgerError(f"{where}: record {fields['seq']} does not follow the line before", _RESTORE)
     kind = fields["kind"]
     if not isinstance(kind, str) or kind not in KINDS:
         raise LedgerError(f"{where}: unknown kind {kind!r}", "use the release of autoquant that wrote it")
     try:
-        body: RecordBody = codec.decode(KINDS[kind], fields["body"], f"{where}: {kind}")
+        body: RecordBody = codec.decode(KINDS[kind], fields["body"], kind)
     except AutoQuantError as error:
-        raise LedgerError(error.message, error.hint or hint) from error
+        raise LedgerError(f"{where}: {error.message}", error.hint or _RESTORE) from error
     return Record(number, str(fields["utc"]), kind, body, previous, digest)
 
 
