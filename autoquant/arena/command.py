@@ -8,6 +8,7 @@ uv run arena.py placebo                                         # how far search
 uv run arena.py lockbox                                         # once, after every run is terminal
 uv run arena.py report --out docs/index.html
 uv run arena.py demo                                            # all of it in miniature, on synthetic data
+uv run arena.py tasks grade FILE --task easy                    # the graded track
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ def _parser() -> cli.Parser:
         _add_lockbox,
         _add_report,
         _add_demo,
+        _add_tasks,
     ):
         add(commands)
     return parser
@@ -89,6 +91,12 @@ def _add_start(commands: Commands) -> None:
         metavar="N",
         help="experiments per competitor, whatever the roster says (default: a competitor's own budget, "
         f"else the race's, {PROTOCOL.budget} for a new one)",
+    )
+    start.add_argument(
+        "--replicates",
+        type=cli.positive_int,
+        metavar="R",
+        help="race everybody chosen R times, as NAME-1 … NAME-R, whatever the roster says (default: the roster's)",
     )
     _race(start, "the race to start, resume or extend (default: see above)")
     start.add_argument("--parallel", type=cli.positive_int, metavar="N", help="competitors at a time (default: all)")
@@ -185,11 +193,21 @@ def _add_demo(commands: Commands) -> None:
     demo.add_argument("--max-experiments", type=cli.positive_int, default=12, metavar="N", help="default: 12")
 
 
+def _add_tasks(commands: Commands) -> None:
+    from autoquant.tasks.command import DESCRIPTION, add_options
+
+    tasks = _add(commands, "tasks", lambda options: int(options.what(options)), "the graded track", DESCRIPTION)
+    add_options(tasks)
+
+
 _START = """Start, resume or extend a race.
 
 Without --race: the one unfinished race goes on; else, if the newest race's lockbox is open and every competitor named
 is new to it, they extend it (judged on VALID only); else a new race is created. Interrupted in any way, the same
-command goes on where the record ends."""
+command goes on where the record ends.
+
+Replicates are one configuration raced several times, with a name, a worktree, a budget and (a control) a seed of each
+one's own. NAME in --competitors means all of them. Give --replicates again to resume: it is part of who was asked."""
 
 _PLACEBO = """The embedded searchers run whole races on markets without direction: days turned upside down (flip), days
 in another order (permute), and the real market for comparison. Same budget, noise floor and ratchets as a race.
@@ -197,7 +215,7 @@ in another order (permute), and the real market for comparison. Same budget, noi
 p = (1 + placebos at or above the competitor) / (runs + 1). Finished runs are kept below --state-dir: interrupted, the
 same command goes on, and a second time it answers at once."""
 
-_DEMO = """A whole race in miniature on synthetic data: random, hillclimb and hillclimb-2, lockbox and report.
+_DEMO = """A whole race in miniature on synthetic data: random and hillclimb twice, lockbox and report.
 
 Everything stands in the folder --out: its own data/, state/ and report.html; your data/ and state/ are not touched.
 An interrupted demo goes on; a finished one is replaced. No score in it is a market result."""
@@ -223,14 +241,13 @@ def _race(target: argparse.ArgumentParser, text: str) -> None:
 
 
 def _doctor(options: Options) -> int:
+    from autoquant.arena.asked import wanted
     from autoquant.arena.doctor import diagnose, show
-    from autoquant.arena.roster.load import choose, load_roster
     from autoquant.harness.machine import Machine
 
     if options.skip_harnesses and options.competitors:
         options.parser.error("--skip-harnesses leaves the competitors out: --competitors does not go with it")
-    wanted = options.competitors or "all"
-    competitors = () if options.skip_harnesses else choose(load_roster(options.roster), wanted)
+    competitors = () if options.skip_harnesses else wanted(options.roster, options.competitors or "all")
     diagnosis = diagnose(
         cli.HOME,
         options.data_dir,
@@ -259,6 +276,7 @@ def _start(options: Options) -> int:
             roster=options.roster,
             wanted=options.competitors,
             budget=options.max_experiments,
+            replicates=options.replicates,
             race=options.race,
             parallel=options.parallel,
             parallel_per_account=options.parallel_per_account,

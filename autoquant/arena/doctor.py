@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -99,22 +100,20 @@ def readiness(
     data, _, _ = _data(data_root)
     checks = [_checkout(home), *data, _isolation(machine), _disk(state)]
 
-    def told(health: Health) -> tuple[str, ...]:
-        return tuple(_without(f"{c.name}: {c.text}", home, data_root, state) for c in checks if c.health is health)
+    folders = sorted((f"{folder}/" for folder in (home, data_root, state, machine.home)), key=len, reverse=True)
+
+    def told(words: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+        """The record is published: it tells no path of this machine."""
+        return tuple(
+            functools.reduce(lambda t, f: t.replace(f, ""), folders, f"{name}: {text}") for name, text in words
+        )
 
     return r.ReadinessChecked(
         manifest_verified=data[0].health is Health.OK,
-        problems=told(Health.PROBLEM),
-        warnings=(*told(Health.WARNING), *(f"{name}: {note}" for name, note in notes.items())),
-        left_out=tuple(f"{name}: {problem}" for name, problem in left_out.items()),
+        problems=told((c.name, c.text) for c in checks if c.health is Health.PROBLEM),
+        warnings=told([*((c.name, c.text) for c in checks if c.health is Health.WARNING), *notes.items()]),
+        left_out=told(left_out.items()),
     )
-
-
-def _without(text: str, *folders: Path) -> str:
-    """The record is published: it tells no path of this machine."""
-    for folder in sorted(map(str, folders), key=len, reverse=True):
-        text = text.replace(f"{folder}/", "")
-    return text
 
 
 def _checkout(home: Path) -> Check:

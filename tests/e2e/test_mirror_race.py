@@ -51,7 +51,7 @@ def test_the_main_job_runs_on_the_mirror(checkout: Checkout, served_mirror: str,
     assert 0.25 <= floor["value"] <= 0.4
     assert "No race can start" not in checkout.run("arena.py", "doctor")
 
-    names = "random,hillclimb"
+    names = "random,hillclimb-1"
     start = ["arena.py", "start", "--competitors", names, "--max-experiments", str(BUDGET), "--race", "mirror"]
     assert "allow-source" in checkout.refusal(*start)
     allowed = [*start, "--allow-source", served_mirror]
@@ -64,7 +64,7 @@ def test_the_main_job_runs_on_the_mirror(checkout: Checkout, served_mirror: str,
     checkout.run(*allowed)
 
     status = checkout.answer("arena.py", "status")
-    assert {"random": BUDGET, "hillclimb": BUDGET} == {r["name"]: r["attempts"] for r in status["competitors"]}
+    assert {"random": BUDGET, "hillclimb-1": BUDGET} == {r["name"]: r["attempts"] for r in status["competitors"]}
     ledger = (checkout.root / "state" / "races" / "mirror" / "ledger.jsonl").read_text().splitlines()
     kinds = Counter(line.split('"kind":"', 1)[1].split('"', 1)[0] for line in ledger if '"kind":"attempt' in line)
     assert 2 * BUDGET == kinds["attempt_opened"] == kinds["attempt_closed"]
@@ -78,5 +78,8 @@ def test_the_main_job_runs_on_the_mirror(checkout: Checkout, served_mirror: str,
     checkout.run("arena.py", "report", "--out", str(page))
     text = page.read_text()
     assert "hillclimb-2" in text
+    assert "buy and hold" in text
+    assert "verified" in text
+    assert "doctor’s checks are not on record" not in text
     assert served_mirror in text  # the source is on the page, in words
     assert [] == living_in(checkout.root)

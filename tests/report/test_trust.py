@@ -105,6 +105,8 @@ def test_a_competitor_that_was_left_alone_is_not_shown_as_racing(tmp_path: Path)
     assert "auth" == left.left
     fact = strip(case)["unfinished, 1 of 50 attempts, 1 left alone"]
     assert (Tone.WARN, True) == (fact.tone, "a (auth)" in fact.why)
+    text = read(page(tmp_path, None, home=tmp_path)).text
+    assert ("left: auth" in text, "still racing" in text) == (True, False)
     case.check()
     assert None is race(case).entrants[0].left
 
