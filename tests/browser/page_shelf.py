@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from race_cases import SEED_FOLDS, RaceCase, searched, shifted
+from climbing_cases import climb
+from race_cases import SEED_FOLDS, RaceCase, shifted
 
 from autoquant.ledger import records as r
 from autoquant.report import render_report
 from autoquant.report.explain.page import explainer
 
-HOSTILE = (
-    "</script><script>alert(1)</script> {{ 7 * 7 }} \u202egnp <img src=https://x.invalid/x onerror=alert(1)>"
-)
+HOSTILE = "</script><script>alert(1)</script> {{ 7 * 7 }} \u202egnp <img src=https://x.invalid/x onerror=alert(1)>"
 KINDS = ("finished", "running", "demo", "journal", "empty", "how")
 BUDGET = 30
 
@@ -43,15 +42,10 @@ class Shelf:
         for name in names[:-1]:
             case.session(name, seconds=5_400.0, judging=900.0, lost=60.0)
             case.spend(name, None, 40_000, 4_000, 0.31)
-        case.attempt("codex-sol-high", "keep", shifted(SEED_FOLDS, 0.5), description="funding tilt")
-        case.attempt("grok-fast", "keep", shifted(SEED_FOLDS, 0.9), description=HOSTILE)
-        case.attempt("claude-opus", "search", shifted(SEED_FOLDS, 0.2), description="slower, nine tranches")
-        for _ in range(BUDGET):
-            case.attempt("nothing-found", "discard", shifted(SEED_FOLDS, -0.3), description="reversal, three days")
-        searched(case, "codex-sol-high", BUDGET - 1, 40)
-        searched(case, "grok-fast", BUDGET - 1, 41)
-        searched(case, "claude-opus", BUDGET - 1, 42)
-        searched(case, "hillclimb", BUDGET, 43)
+        case.attempt("nothing-found", "discard", shifted(SEED_FOLDS, -0.3), description=HOSTILE)
+        for _ in range(BUDGET - 1):
+            case.attempt("nothing-found", "discard", shifted(SEED_FOLDS, -0.3), description="=1+1, reversal")
+        climb(case, ("codex-sol-high", "grok-fast", "claude-opus", "hillclimb"), BUDGET, seed=3)
         for number in range(1, 9):
             case.spend("codex-sol-high", number, 90_000, 7_000, 0.42)
             case.spend("grok-fast", number, 70_000, 5_000, None)
@@ -61,10 +55,13 @@ class Shelf:
         case.add(r.IncidentSeen("another worktree was touched"))
         case.end(*names)
         view = case.ledger.view.competitors
-        judged = {name: (name, view[name].champion, verdict, drift) for name, verdict, drift in (
-            ("codex-sol-high", "confirmed", 0.002), ("grok-fast", "rejected", -0.001),
-            ("hillclimb", "insufficient evidence", 0.0004),
-        ) if view[name].champion}  # fmt: skip
+        verdicts = ("confirmed", "insufficient evidence", "rejected", "insufficient evidence")
+        drifts = (0.002, 0.0004, -0.001, 0.0002)
+        found = [name for name in names if view[name].champion]
+        judged = {
+            name: (name, view[name].champion, verdict, drift)
+            for name, verdict, drift in zip(found, verdicts, drifts, strict=False)
+        }
         case.open_lockbox({"seed": (None, 0, "insufficient evidence", 0.0002), **judged})
         return case
 
@@ -79,8 +76,9 @@ class Shelf:
         case = RaceCase(self.folder / "running", source="http://mirror.example")
         case.join("codex-sol-high", "codex", colour="#F59E0B")
         case.join("hillclimb", "control", colour="#8A8F98", model="hillclimb")
-        searched(case, "codex-sol-high", 9, 3)
-        searched(case, "hillclimb", 5, 4)
+        case.session("codex-sol-high", "lost")
+        climb(case, ("codex-sol-high", "hillclimb"), 9, seed=3)
+        case.spend("codex-sol-high", 1, 40_000, 4_000, 0.31)
         return case
 
     @cached_property
@@ -96,7 +94,7 @@ class Shelf:
     def journal(self) -> Path:
         """Experiments outside a race."""
         home = self.folder / "home"
-        home.mkdir()
+        home.mkdir(exist_ok=True)
         (home / "results.tsv").write_text("attempt\tstatus\tscore\n1\tkeep\t0.5\n2\tdiscard\t0.4\n3\tcrash\t\n")
         return render_report(self.folder / "none", None, self.folder / "journal.html", home=home)
 

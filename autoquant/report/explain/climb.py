@@ -81,7 +81,7 @@ def climb_drawing(width: float) -> Markup:
     made = climb()
     last = PROTOCOL.budget
     top = max(one.score for one in made.tries)
-    x = Scale(0.0, last, 34.0, width - (84.0 if narrow else 300.0))
+    x = Scale(0.0, last, 40.0, width - (84.0 if narrow else 300.0))
     y = Scale(-0.5, max(top, made.champion[-1][1] + FLOOR * rise(last)) + 0.08, 284.0, 24.0)
     inside = [(x(one.number), y(one.score)) for one in made.tries if one.score >= y.low]
     below = [(x(one.number), y.start) for one in made.tries if one.score < y.low]
