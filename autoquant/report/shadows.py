@@ -68,9 +68,11 @@ def _seed(seed: float | None, x: Scale, bottom: float) -> list[Markup]:
         return []
     if not x.holds(seed):
         return [fig.text(x.start, 22.0, f"← seed {fixed(seed, 2)}", "axis")]
+    words = f"seed {fixed(seed, 2)}"
+    place = max(x(seed), fig.width_of(words) / 2)
     return [
         tag("path", d=f"M{fig.coordinate(x(seed))} 28V{fig.coordinate(bottom)}", class_="seed-line"),
-        fig.text(x(seed), 22.0, f"seed {fixed(seed, 2)}", "axis", "middle"),
+        fig.text(place, 22.0, words, "axis", "middle"),
     ]
 
 

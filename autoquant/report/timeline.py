@@ -71,8 +71,9 @@ def _lanes(rows: Sequence[Discoveries], width: float, block: float) -> tuple[_La
     last = float(max(max(one.entrant.budget, len(one.entrant.attempts)) for one in rows) or 1)
     times = [utc for one in rows for a in one.entrant.attempts for utc in (a.opened_utc, a.utc)]
     low, high = (seconds(min(times)), seconds(max(times))) if times else (0.0, 1.0)
-    x = Scale(0.0, last, 10.0, width - 14.0) if narrow else Scale(0.0, last, 190.0, 676.0)
-    t = Scale(low, high, 10.0, width - 14.0) if narrow else Scale(low, high, 728.0, width - 16.0)
+    end = width - label_room(int(last)) / 2  # a label at the last attempt stays inside
+    x = Scale(0.0, last, 20.0, end) if narrow else Scale(0.0, last, 190.0, 676.0)
+    t = Scale(low, high, 20.0, end) if narrow else Scale(low, high, 728.0, end)
     whole = [(v, f"{v:g}") for v in fig.ticks(0.0, last, 4 if narrow else 8) if v == int(v)]
     dates = time_ticks(low, high, 5 if narrow else 6) if times else ()
     since = f"by date, UTC, from {day(low)}" if times else "by date"
@@ -89,7 +90,7 @@ def _level(place: int, row: float, top: float, narrow: bool) -> float:
 
 def _lane(rows: Sequence[Discoveries], lane: _Lane, row: float, narrow: bool) -> list[Markup]:
     bottom = lane.top + 20.0 + len(rows) * row
-    parts = [fig.text(lane.x.start, lane.top + 10.0, lane.title, "label strong")]
+    parts = [fig.text(6.0 if narrow else lane.x.start, lane.top + 10.0, lane.title, "label strong")]
     span = f"{fig.coordinate(lane.top + 20)}V{fig.coordinate(bottom)}"
     grid = "".join(f"M{fig.coordinate(x)} {span}" for x, _ in lane.ticks)
     parts.append(tag("path", d=grid or "M0 0", class_="hair"))

@@ -50,7 +50,7 @@ def drawn(entrant: Entrant, limit: int) -> tuple[Twig, ...]:
 def tree_chart(entrant: Entrant, last: float, stamped: str, width: float) -> Markup:
     """The tree over attempts 0 … `last`, with who holds what now at its right."""
     narrow = is_narrow(width)
-    x = Scale(0.0, last, 8.0, width - (142.0 if narrow else 200.0))
+    x = Scale(0.0, last, 14.0, width - (142.0 if narrow else 200.0))
     chosen = drawn(entrant, NODES_NARROW if narrow else NODES)
     hung = branches(chosen, _APART * last / (x.end - x.start))
     tree = _Tree(entrant, chosen, hung, x, 22.0)
