@@ -25,10 +25,10 @@ class Thinning:
     of: int
 
     @classmethod
-    def to(cls, entrants: Sequence[Entrant], limit: int = DOTS) -> Thinning:
-        """The smallest stride that keeps to about `limit` dots in all."""
+    def to(cls, entrants: Sequence[Entrant]) -> Thinning:
+        """The smallest stride that keeps to about `DOTS` in all."""
         total = sum(entrant.closed for entrant in entrants)
-        stride = max(1, ceil(total / limit))
+        stride = max(1, ceil(total / DOTS))
         drawn = total if stride == 1 else sum(entrant.closed // stride for entrant in entrants)
         return cls(stride, drawn, total)
 
