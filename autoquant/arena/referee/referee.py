@@ -10,18 +10,16 @@ bytes under the same number, and finishes what comes after a verdict. Nothing is
 from __future__ import annotations
 
 import contextlib
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 
 from autoquant import files
 from autoquant.arena.plain_text import plain
-from autoquant.arena.referee.agent_files import AgentFolder
-from autoquant.arena.referee.audit import Auditor, Expected
+from autoquant.arena.referee.audit import Expected
 from autoquant.arena.referee.delivery import Delivery, SecondsLeft, named
-from autoquant.arena.referee.heartbeat import Heart
+from autoquant.arena.referee.desk import Desk
 from autoquant.arena.referee.judging import Judge, Verdict, judge_attempt, store_verdict, unevaluated, violated
-from autoquant.arena.referee.mailbox import DESCRIPTION_LIMIT, RefereeMailbox, Refused, ReplyKind, Request, RequestKind
+from autoquant.arena.referee.mailbox import DESCRIPTION_LIMIT, ReplyKind, Request, RequestKind
 from autoquant.arena.referee.marker import Marker
 from autoquant.arena.referee.standing import Standing
 from autoquant.arena.referee.worktrees import STRATEGY, Worktrees
@@ -34,16 +32,11 @@ from autoquant.ledger.records import (
     AttemptCommitted,
     AttemptOpened,
     EvaluationStarted,
-    FaultSeen,
-    RecordBody,
-    ViolationFound,
 )
-from autoquant.ledger.views import AttemptView, RaceView
+from autoquant.ledger.views import AttemptView
 from autoquant.oracle.records import Outcome
 from autoquant.protocol import PROTOCOL
 
-REFUSALS_RECORDED = 20
-"""Bad requests of one competitor that get a line in the ledger; more are taken away without one."""
 _NOT_PLAIN = ImportGateError.__name__
 
 
@@ -67,7 +60,7 @@ class RaceFacts:
     heartbeat_seconds: float = 2.0
 
 
-class Referee:
+class Referee(Desk):
     """Serves the mailboxes of one race. One thread per competitor may call `poll`; the judge limits itself.
 
     Parameters
@@ -89,32 +82,12 @@ class Referee:
         home: Path,
         seconds_left: SecondsLeft = lambda competitor: None,
     ) -> None:
-        self._layout = layout
-        self._ledger = ledger
+        view = ledger.view
+        worktrees = Worktrees(layout, home, facts.data_directory, view.created_utc, view.created.protected)
+        super().__init__(layout, ledger, worktrees, clock, home, facts.heartbeat_seconds)
         self._judge = judge
         self._facts = facts
-        self._clock = clock
-        view = ledger.view
-        self._worktrees = Worktrees(layout, home, facts.data_directory, view.created_utc, view.created.protected)
-        self._auditor = Auditor(layout, ledger, clock, home)
-        self._heart = Heart(facts.heartbeat_seconds)
-        self._locks: dict[str, threading.RLock] = {}
-        self._delivery = Delivery(layout, self._worktrees, seconds_left)
-        self._guard = threading.Lock()
-
-    def close(self) -> None:
-        """Stop the heartbeat."""
-        self._heart.stop()
-
-    def __enter__(self) -> Referee:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def view(self) -> RaceView:
-        """The race as recorded."""
-        return self._ledger.view
+        self._delivery = Delivery(layout, worktrees, seconds_left)
 
     def prepare(self, competitor: str) -> Path:
         """Make the competitor's worktree, or mend it, and return its path. Idempotent."""
@@ -150,48 +123,18 @@ class Referee:
                 elif not self._mailbox(competitor).has_reply(racer.attempts[-1].request):
                     self._delivery.deliver(self._standing(competitor), racer.attempts[-1])
 
-    def poll(self, competitor: str) -> bool:
-        """Serve one request fully. False when there was none.
+    def _expected(self, competitor: str) -> Expected:
+        return {
+            **self._worktrees.fixed_files(competitor, self._marker(self._standing(competitor))),
+            **self._worktrees.data_files(),
+            **self._delivery.copies(competitor),
+        }
 
-        Raises
-        ------
-        InfrastructureFault : the request could not be judged for the machine's sake; it is not lost, and a later call
-            goes on with it.
-        """
-        with self._lock(competitor):
-            if self._standing(competitor).racer.open_attempt is not None:
-                self._conclude(competitor)
-                return True
-            mailbox = self._mailbox(competitor)
-            self._heart.add(mailbox, "ready")
-            item = mailbox.next_request()
-            if item is None:
-                return False
-            if isinstance(item, Refused):
-                self._record_refusal(competitor, item)
-                mailbox.take(item)
-            elif item.kind is RequestKind.RESTORE:
-                self._restore(competitor, item)
-            else:
-                self._submit(competitor, item)
-            return True
-
-    def audit(self, competitor: str, attempt: int | None, *, owned: bool = True) -> tuple[ViolationFound, ...]:
-        """Restore and record what was changed in a worktree.
-
-        Parameters
-        ----------
-        attempt : the one being charged, if any.
-        owned : whether the competitor's programs ran since the last audit; a change without them is charged to nobody.
-        """
-        with self._lock(competitor):
-            standing = self._standing(competitor)
-            expected: Expected = {
-                **self._worktrees.fixed_files(competitor, self._marker(standing)),
-                **self._worktrees.data_files(),
-                **self._delivery.copies(competitor),
-            }
-            return self._auditor.worktree(self._folder(competitor), attempt, expected, owned=owned)
+    def _serve(self, competitor: str, request: Request) -> None:
+        if request.kind is RequestKind.RESTORE:
+            self._restore(competitor, request)
+        else:
+            self._submit(competitor, request)
 
     def _submit(self, competitor: str, request: Request) -> None:
         standing = self._standing(competitor)
@@ -299,11 +242,6 @@ class Referee:
                     self._append(self._fault(attempt, error))
             raise
 
-    @staticmethod
-    def _fault(attempt: AttemptView, error: InfrastructureFault) -> FaultSeen:
-        kind = EvaluationCut if isinstance(error, EvaluationCut) else type(error)
-        return FaultSeen(attempt.competitor, attempt.attempt, kind.__name__, plain(error.message, 300))
-
     def _verdict(self, standing: Standing, attempt: AttemptView) -> Verdict:
         """Judge the stored bytes; the machine's faults are recorded and tried again, within limits."""
         if changed := self._changed_for(standing, attempt.attempt):
@@ -349,12 +287,6 @@ class Referee:
         if not self._layout.repository(competitor).is_dir():
             self._worktrees.prepare(competitor, standing.strategy(0), standing.accepted(), self._marker(standing))
 
-    def _record_refusal(self, competitor: str, item: Refused) -> None:
-        path = f".autoquant/requests/{plain(item.name, 80)}: {plain(item.reason, 200)}"
-        so_far = [v for v in self._standing(competitor).racer.violations if v.path.startswith(".autoquant/requests/")]
-        if len(so_far) < REFUSALS_RECORDED:
-            self._append(ViolationFound(competitor, None, path, "", item.digest))
-
     def _lineage(self, competitor: str) -> str | None:
         """The lineage the text was started from, if it was restored from the archive."""
         try:
@@ -374,16 +306,3 @@ class Referee:
 
     def _standing(self, competitor: str) -> Standing:
         return Standing(self._layout, self._ledger.view, competitor)
-
-    def _folder(self, competitor: str) -> AgentFolder:
-        return self._worktrees.folder(competitor)
-
-    def _mailbox(self, competitor: str) -> RefereeMailbox:
-        return RefereeMailbox(self._folder(competitor))
-
-    def _lock(self, competitor: str) -> threading.RLock:
-        with self._guard:
-            return self._locks.setdefault(competitor, threading.RLock())
-
-    def _append(self, body: RecordBody, utc: str | None = None) -> None:
-        self._ledger.append(body, utc or utc_iso(self._clock.now()))

@@ -13,8 +13,9 @@ from referee_world import World, answer, ask, submit, text
 
 from autoquant import codec
 from autoquant.arena.referee.agent_files import AgentFolder
+from autoquant.arena.referee.desk import REFUSALS_RECORDED
 from autoquant.arena.referee.mailbox import RefereeMailbox, Refused, Reply, ReplyKind, Request, RequestKind, new_id
-from autoquant.arena.referee.referee import REFUSALS_RECORDED, Referee
+from autoquant.arena.referee.referee import Referee
 
 ID = "ab" * 16
 
