@@ -129,7 +129,7 @@ def _entrant(
             evaluations[number] = shelf.attempt(view.name, number, attempt.evaluation, returns=days)
             stress = shelf.stress(view.name, number, attempt.detail) if attempt.accepted else None
         elif number in wanted.returns:
-            shelf.attempt(view.name, number, attempt.evaluation, returns=True)
+            shelf.days(view.name, number, attempt.evaluation)
         answer, base = evaluations.get(number), evaluations.get(attempt.parent)
         attempts.append(attempt_of(attempt, answer, base, stress, amounts.get(number), seconds.get(number)))
     start = (Step(0, race.seed.score),) if race.seed else ()

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from autoquant import codec, files
 from autoquant.errors import ConfigError
@@ -19,11 +18,22 @@ from autoquant.report.model import Shifted, Stress
 from autoquant.report.returns import Floats, Returns, Trials
 from autoquant.report.text import clean
 
+_Key = tuple[str, int]
+"""A competitor and the number of its attempt."""
+
 _MAXIMUM_FILE = 1 << 24
 _SEED = ("", 0)
 _RETURNS = b'{"daily_returns":'
 """How a canonical evaluation begins; the next quote is that of the key behind."""
 _STRESS = b'"stress":'
+
+
+@dataclass(frozen=True, eq=False)
+class _Days:
+    """(T,) daily returns, those of the folds in a row, and how many days each fold has."""
+
+    folds: tuple[int, ...]
+    values: Floats
 
 
 @dataclass
@@ -32,7 +42,7 @@ class Shelf:
 
     layout: RaceLayout
     untrusted: list[str] = field(default_factory=list)
-    _returns: dict[tuple[str, int], tuple[Floats, ...]] = field(default_factory=dict)
+    _returns: dict[_Key, _Days] = field(default_factory=dict)
 
     def seed(self, digest: str | None) -> Evaluation | None:
         """The seed's evaluation."""
@@ -44,6 +54,18 @@ class Shelf:
         key = (competitor, number) if returns else None
         return self._evaluation(path, digest, f"{competitor} #{number}", key)
 
+    def days(self, competitor: str, number: int, digest: str | None) -> None:
+        """Of an attempt nothing but its daily returns, for `returns`."""
+        name = f"{competitor} #{number}"
+        data = self._read(self.layout.evaluation(competitor, number), digest, name)
+        try:
+            if data is not None:
+                rest, returns = _parted(data)
+                folds = json.loads(data).get("daily_returns", []) if rest is data else json.loads(returns)
+                self._keep((competitor, number), folds)
+        except _UNFIT as error:
+            self._distrust(name, error)
+
     def sealed(self, name: str, digest: str | None) -> tuple[Evaluation | None, tuple[float, ...]]:
         """A lockbox entry's evaluation and its daily returns."""
         return self._sealed(self.layout.lockbox_evaluation(name), digest, f"lockbox {name}")
@@ -54,8 +76,8 @@ class Shelf:
 
     def _sealed(self, path: Path, digest: str | None, name: str) -> tuple[Evaluation | None, tuple[float, ...]]:
         evaluation = self._evaluation(path, digest, name, (name, 0))
-        days = self._returns.pop((name, 0), ())
-        return evaluation, tuple(days[0].tolist()) if days else ()
+        days = self._returns.pop((name, 0), None)
+        return evaluation, tuple(days.values[: days.folds[0]].tolist()) if days else ()
 
     def stress(self, competitor: str, number: int, digest: str | None) -> Stress | None:
         """What the deep check of an accepted attempt measured beside the score."""
@@ -76,9 +98,9 @@ class Shelf:
 
     def returns(self, competitors: list[str]) -> Returns:
         """Daily returns of everything read so far, competitors in the given order."""
-        seed = self._returns.get(_SEED, ())
-        shape = tuple(map(len, seed)) if seed else next((tuple(map(len, days)) for days in self._returns.values()), ())
-        joined = {key: np.concatenate(days) for key, days in self._returns.items() if tuple(map(len, days)) == shape}
+        first = self._returns.get(_SEED) or next(iter(self._returns.values()), None)
+        shape = first.folds if first else ()
+        joined = {key: days.values for key, days in self._returns.items() if days.folds == shape}
         trials = []
         for name in competitors:
             found = [(number, days) for (owner, number), days in joined.items() if owner == name and number]
@@ -86,26 +108,28 @@ class Shelf:
             trials.append(Trials(tuple(number for number, _ in found), panel))
         return Returns(shape, joined.get(_SEED), tuple(trials))
 
-    def _evaluation(
-        self, path: Path, digest: str | None, name: str, key: tuple[str, int] | None
-    ) -> Evaluation | None:  # fmt: skip
+    def _evaluation(self, path: Path, digest: str | None, name: str, key: _Key | None) -> Evaluation | None:
         data = self._read(path, digest, name)
         if data is None:
             return None
         try:
             rest, returns = _parted(data)
             plain = json.loads(rest)
-            days = plain.pop("daily_returns", None)
+            folds = plain.pop("daily_returns", None)
             evaluation = codec.decode(Evaluation, plain, path.name)
-            if days is None:
-                days = json.loads(returns) if key is not None else []
-            kept = tuple(_finite(fold) for fold in days)
+            if key is not None:
+                self._keep(key, json.loads(returns) if folds is None else folds)
         except _UNFIT as error:
             self._distrust(name, error)
             return None
-        if kept and key is not None:
-            self._returns[key] = kept
         return evaluation
+
+    def _keep(self, key: _Key, folds: list[list[float]]) -> None:
+        values = np.asarray([day for fold in folds for day in fold], dtype=np.float64)
+        if values.ndim != 1 or not np.isfinite(values).all():
+            raise ValueError("daily returns are rows of finite numbers")
+        if len(values):
+            self._returns[key] = _Days(tuple(map(len, folds)), values)
 
     def _read(self, path: Path, digest: str | None, name: str) -> bytes | None:
         """A file's content; None when missing, altered or not recorded."""
@@ -153,10 +177,3 @@ def _stress(data: bytes) -> Any:
     if data.count(_STRESS) == 1:
         return json.JSONDecoder().raw_decode(data[data.index(_STRESS) + len(_STRESS) :].decode())[0]
     return (json.loads(data).get("confirmation") or {}).get("stress")
-
-
-def _finite(fold: list[float]) -> NDArray[np.float64]:
-    days = np.asarray(fold, dtype=np.float64)
-    if days.ndim != 1 or not np.isfinite(days).all():
-        raise ValueError("daily returns are rows of finite numbers")
-    return days

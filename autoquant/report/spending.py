@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from autoquant.ledger.records import UsageCounted
-from autoquant.ledger.views import CompetitorView, UsageTotal
+from autoquant.ledger.views import CompetitorView
 from autoquant.report.model import Setup, Work
 from autoquant.report.text import clean
 
@@ -38,13 +37,13 @@ def attempt_amounts(view: CompetitorView) -> dict[int, tuple[int, float | None]]
     """
     one_yardstick = len({part.priced_by for part in view.spent}) == 1
     corrected = any(part.cost_usd is None or part.cost_usd < 0 for part in view.spent)
-    parts: dict[int, list[UsageCounted]] = {}
+    totals: dict[int, tuple[int, float]] = {}
     for part in view.spent:
         if part.attempt is not None:
-            parts.setdefault(part.attempt, []).append(part)
-    totals = {attempt: UsageTotal.of(some) for attempt, some in parts.items()}
+            tokens, cost = totals.get(part.attempt, (0, 0.0))
+            totals[part.attempt] = tokens + part.input + part.output, cost + (part.cost_usd or 0.0)
     priced = one_yardstick and not corrected
-    return {attempt: (total.tokens, total.cost_usd if priced else None) for attempt, total in totals.items()}
+    return {attempt: (tokens, cost if priced else None) for attempt, (tokens, cost) in totals.items()}
 
 
 def setup_of(view: CompetitorView) -> Setup:
