@@ -12,7 +12,7 @@ from autoquant.tasks.grade import Grade, Hidden, Verdict, climb, first_to_mend
 from autoquant.tasks.lookahead import look_ahead, same
 from autoquant.tasks.replay import EXPOSURE_LIMIT, EXPOSURE_SLACK, Replay, Trades
 from autoquant.tasks.scan import Finding, scan
-from autoquant.tasks.solution import Ran, read_source, replayed, run, takes, told
+from autoquant.tasks.solution import Ran, preload, read_source, replayed, run, takes, told
 from autoquant.tasks.spec import TaskSpec, metrics, out_of_sample_score
 from autoquant.tasks.truth import Truth
 
@@ -53,6 +53,7 @@ def grade(parent: WarmParent, source: bytes, ground: Ground, *, final: bool = Fa
     refusal = read_source(source, spec)
     if refusal is not None:
         return _refused(ground, source, verdicts, refusal, findings)
+    preload(parent, source, spec)
     first, second = _twice(parent, source, ground, reveal)
     verdicts |= {name: Verdict(True) for name in ("parses", "defines") if name in verdicts}
     verdicts |= {name: v for name, v in _format(spec, first, second).items() if name in verdicts}

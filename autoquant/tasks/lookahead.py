@@ -23,9 +23,12 @@ REMOVED = (375, 750, 1500)
 REPLACED_AT = (0.31, 0.62, 0.88, 0.97)
 """Shares of the data behind which the future is another one; each cut is moved to the middle of its session."""
 JUMP = 0.03
-JUMPS = ((0.25, (1.0, -1.0)), (0.25, (-1.0, 1.0)), (0.75, (1.0, 1.0)), (0.75, (-1.0, -1.0)))
-"""Shares of a solution's trades whose own bar is where another future begins, and which way each index jumps there: a
-trade that was decided on its bar's close is another one then, however slow its signal."""
+JUMPS = (
+    (0.1, (1.0, -1.0), 10), (0.1, (-1.0, 1.0), 60), (0.35, (1.0, 1.0), 30), (0.35, (-1.0, -1.0), 200),
+)  # fmt: skip
+"""Shares of a solution's trades whose own bar is where another future begins, which way each index jumps there, and the
+length of the pieces in which its moves are put in another order. A trade that was decided on its bar's close is another
+one after a jump, however slow its signal; a parameter picked over all the data is another one after another order."""
 _STAY = 750
 """Bars before a cut, at least: two sessions."""
 _CALLS = 2
@@ -46,6 +49,8 @@ class Probe:
     replaced: bool
     jump: tuple[float, float] = (0.0, 0.0)
     """Share by which each index's replaced future starts higher."""
+    block: int = 0
+    """Bars of a piece when later moves are put in another order; 0: they keep theirs."""
 
     @property
     def words(self) -> str:
@@ -61,13 +66,15 @@ def probes(bars: Bars, whole: Trades) -> tuple[Probe, ...]:
     whole : a solution's trades on all the bars.
     """
     count = len(bars)
+    if count <= _STAY:
+        return ()
     asked = [Probe(count - gone, replaced=False) for gone in REMOVED]
     asked += [Probe(_middle_of_session(bars.times, int(share * count)), replaced=True) for share in REPLACED_AT]
     traded = whole.bars[whole.bars >= _STAY]
     if len(traded):
         asked += [
-            Probe(int(traded[int(share * len(traded))]), replaced=True, jump=(JUMP * first, JUMP * second))
-            for share, (first, second) in JUMPS
+            Probe(int(traded[int(share * len(traded))]), replaced=True, jump=(JUMP * first, JUMP * second), block=block)
+            for share, (first, second), block in JUMPS
         ]
     return tuple(probe for probe in asked if _STAY <= probe.cut < count)
 
@@ -103,18 +110,34 @@ def look_ahead(
 
 
 def changed(bars: Bars, probe: Probe) -> Bars:
-    """The bars with what lies behind the cut gone, or with its moves turned round."""
+    """The bars with what lies behind the cut gone, or with its moves turned round, perhaps in another order."""
     if not probe.replaced:
         return Bars(bars.times[: probe.cut], bars.prices[:, : probe.cut])
-    prices = bars.prices.copy()
+    prices, cut = bars.prices.copy(), probe.cut
+    order = _order(len(bars) - cut, probe.block) if probe.block else None
     for first, jump in zip((0, 4), probe.jump, strict=True):
-        anchor = prices[first + 3, probe.cut - 1]
+        start = (1.0 + jump) * prices[first + 3, cut - 1]
+        later = prices[first : first + 4, cut - 1 :]
+        grown = later[:, 1:] / later[3, 0] if order is None else _reordered(later, order)
         # Mirrored on the last close that stays, in logarithms: highs become lows and lows highs.
-        opened, high, low, close = (1.0 + jump) * anchor**2 / prices[first : first + 4, probe.cut :]
-        prices[first : first + 4, probe.cut :] = opened, low, high, close
-    if _on_grid(bars.prices[:, : probe.cut]):
-        prices[:, probe.cut :] = np.round(prices[:, probe.cut :] * _TICKS) / _TICKS
+        opened, high, low, close = start / grown
+        prices[first : first + 4, cut:] = opened, low, high, close
+    if _on_grid(bars.prices[:, :cut]):
+        prices[:, cut:] = np.round(prices[:, cut:] * _TICKS) / _TICKS
     return Bars(bars.times, prices)
+
+
+def _order(count: int, block: int) -> NDArray[np.int64]:
+    """Rows 0 … count−1, in pieces of `block` rows that have changed places; the same each time."""
+    starts = np.random.Generator(np.random.PCG64(block)).permutation(np.arange(0, count, block))
+    return np.concatenate([np.arange(start, min(start + block, count)) for start in starts])
+
+
+def _reordered(later: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(4, T − 1) prices behind the first bar as multiples of its close, their moves in another order."""
+    moves = (later[:, 1:] / later[3, :-1])[:, order]
+    before = np.concatenate([[1.0], np.cumprod(moves[3])[:-1]])
+    return np.asarray(moves * before)
 
 
 def _on_grid(prices: NDArray[np.float64]) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from autoquant.errors import AgentFault, ImportGateError
 from autoquant.protocol import Limits
-from autoquant.sandbox import TableAnswer, TableFrames, WarmParent, check_source
+from autoquant.sandbox import SourceFacts, TableAnswer, TableFrames, WarmParent, check_source
 from autoquant.tasks.replay import Replay, Trades, replay_multi, replay_single
 from autoquant.tasks.scan import parsed
 from autoquant.tasks.spec import TaskSpec
@@ -40,7 +40,7 @@ class Ran:
 def read_source(source: bytes, spec: TaskSpec) -> AgentFault | None:
     """What the gate has against a file; None when it may run."""
     try:
-        check_source(source, LIMITS, entry="generate_trades", arguments=", ".join(spec.arguments))
+        _facts(source, spec)
     except ImportGateError as error:
         return error
     if not takes(source, len(spec.arguments)):
@@ -48,6 +48,15 @@ def read_source(source: bytes, spec: TaskSpec) -> AgentFault | None:
             f"generate_trades takes other arguments than {spec.signature}", "", kind="WrongSignature"
         )
     return None
+
+
+def preload(parent: WarmParent, source: bytes, spec: TaskSpec) -> None:
+    """Import what a file that passed the gate needs of scipy once, so that none of its runs pays for it."""
+    parent.preload(_facts(source, spec).preload)
+
+
+def _facts(source: bytes, spec: TaskSpec) -> SourceFacts:
+    return check_source(source, LIMITS, entry="generate_trades", arguments=", ".join(spec.arguments))
 
 
 def takes(source: bytes, count: int) -> bool:
