@@ -31,10 +31,13 @@ WORK = 5_000
 """Lines and pairs of equal lines up to which two texts are compared line by line; an edit makes some hundreds."""
 ALL_WORK = 2_500_000
 """The same over all diffs of a page."""
-COMMAND_BYTES = 120
-"""About what the page spends on an attempt whose diff is left out: the count of lines and the command."""
+UNENDED = "\\ No newline at end of file"
+"""Stands behind a last line without an end, as in git's diffs."""
 _MAXIMUM_FILE = 2 * PROTOCOL.limits.strategy_bytes
 _RUN_BYTES = 12
+
+
+Lines = Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -80,9 +83,14 @@ class Change:
         return sum(run.size for run in self.runs)
 
     @property
-    def extra(self) -> int:
-        """The same beyond what the command takes that stands where there are none."""
-        return max(0, self.size - COMMAND_BYTES)
+    def whole(self) -> bool:
+        """Whether the runs show all of it."""
+        return self.before == self.after or bool(self.runs and not self.more)
+
+    @property
+    def counts(self) -> Change:
+        """The same without its lines."""
+        return replace(self, runs=(), more=0)
 
 
 class Texts:
@@ -101,7 +109,9 @@ class Texts:
             return "is not there, or no plain file"
         if files.sha256_bytes(data) != digest:
             return "differs from its digest"
-        return tuple(data.decode("utf-8", "surrogateescape").split("\n"))
+        lines = data.decode("utf-8", "surrogateescape").split("\n")
+        last = lines.pop()
+        return (*lines, last, UNENDED) if last else tuple(lines)
 
 
 @dataclass
@@ -110,7 +120,7 @@ class Allowance:
 
     work: int = ALL_WORK
 
-    def grants(self, a: Sequence[str], b: Sequence[str]) -> bool:
+    def grants(self, a: Lines, b: Lines) -> bool:
         """Whether two texts may be compared line by line; what that costs is taken."""
         work = len(a) + len(b)
         if work <= WORK:
@@ -122,26 +132,6 @@ class Allowance:
         return True
 
 
-def changes(texts: Texts, wanted: Iterable[tuple[str, str]], budget: int) -> list[Change]:
-    """Diffs of pairs of digests, before and after, the most wanted first.
-
-    Parameters
-    ----------
-    texts : where the strategies lie.
-    wanted : in the order of preference.
-    budget : bytes of the page for all diffs together. One that no longer fits keeps its counts and loses its runs.
-    """
-    allowance = Allowance()
-    result: list[Change] = []
-    for before, after in wanted:
-        change = compare(texts, before, after, allowance)
-        if change.extra > budget:
-            change = replace(change, runs=(), more=0)
-        budget -= change.extra
-        result.append(change)
-    return result
-
-
 def compare(texts: Texts, before: str, after: str, allowance: Allowance) -> Change:
     """One text against another, at most `LINES` lines of it."""
     old, new = texts.lines(before), texts.lines(after)
@@ -151,28 +141,42 @@ def compare(texts: Texts, before: str, after: str, allowance: Allowance) -> Chan
         return Change(before, after, missing=f"its text {new}")
     if old == new:
         return Change(before, after)
-    head, tail = _common_ends(old, new)
-    start = max(0, head - CONTEXT)
-    a, b = (lines[start : len(lines) - max(0, tail - CONTEXT)] for lines in (old, new))
-    coarse = not allowance.grants(a, b)
-    groups = [_block(a, b, head - start, min(tail, CONTEXT))] if coarse else _groups(a, b)
-    changed = [opcode for group in groups for opcode in group if opcode[0] != "equal"]
-    runs, more = _shown(a, b, groups, start)
+    edits, coarse = _edits(old, new, allowance)
+    runs, more = _shown(old, new, _hunks(edits))
     return Change(
         before,
         after,
-        added=sum(j2 - j1 for _, _, _, j1, j2 in changed),
-        removed=sum(i2 - i1 for _, i1, i2, _, _ in changed),
+        added=sum(edit.new[1] - edit.new[0] for edit in edits),
+        removed=sum(edit.old[1] - edit.old[0] for edit in edits),
         runs=runs,
         more=more,
         coarse=coarse,
     )
 
 
-Opcode = tuple[str, int, int, int, int]
+@dataclass(frozen=True)
+class _Edit:
+    """Lines `old[0] … old[1]` of the one text became `new[0] … new[1]` of the other; half-open."""
+
+    old: tuple[int, int]
+    new: tuple[int, int]
 
 
-def _common_ends(a: Sequence[str], b: Sequence[str]) -> tuple[int, int]:
+def _edits(a: Lines, b: Lines, allowance: Allowance) -> tuple[list[_Edit], bool]:
+    """What changed, and whether it is all between the common ends because more would be too much work."""
+    head, tail = _common_ends(a, b)
+    middle_a, middle_b = a[head : len(a) - tail], b[head : len(b) - tail]
+    if not allowance.grants(middle_a, middle_b):
+        return [_Edit((head, len(a) - tail), (head, len(b) - tail))], True
+    matcher = SequenceMatcher(lambda line: not line, middle_a, middle_b, autojunk=False)
+    return [
+        _Edit((head + i1, head + i2), (head + j1, head + j2))
+        for word, i1, i2, j1, j2 in matcher.get_opcodes()
+        if word != "equal"
+    ], False
+
+
+def _common_ends(a: Lines, b: Lines) -> tuple[int, int]:
     """Lines that both begin with, and lines that both end with behind those."""
     most = min(len(a), len(b))
     head = next((i for i in range(most) if a[i] != b[i]), most)
@@ -180,25 +184,27 @@ def _common_ends(a: Sequence[str], b: Sequence[str]) -> tuple[int, int]:
     return head, tail
 
 
-def _groups(a: Sequence[str], b: Sequence[str]) -> list[list[Opcode]]:
-    matcher = SequenceMatcher(lambda line: not line, a, b, autojunk=False)
-    return [list(group) for group in matcher.get_grouped_opcodes(CONTEXT)]
+def _hunks(edits: Sequence[_Edit]) -> list[list[_Edit]]:
+    """Edits whose context touches stand together."""
+    hunks: list[list[_Edit]] = []
+    for edit in edits:
+        if hunks and edit.old[0] - hunks[-1][-1].old[1] <= 2 * CONTEXT:
+            hunks[-1].append(edit)
+        else:
+            hunks.append([edit])
+    return hunks
 
 
-def _block(a: Sequence[str], b: Sequence[str], head: int, tail: int) -> list[Opcode]:
-    """Everything between the common ends as one replacement."""
-    i, j = len(a) - tail, len(b) - tail
-    return [("equal", 0, head, 0, head), ("replace", head, i, head, j), ("equal", i, len(a), j, len(b))]
-
-
-def _shown(a: Sequence[str], b: Sequence[str], groups: list[list[Opcode]], start: int) -> tuple[tuple[Run, ...], int]:
+def _shown(a: Lines, b: Lines, hunks: Sequence[Sequence[_Edit]]) -> tuple[tuple[Run, ...], int]:
     """Runs of the first lines of a diff, and how many lines there are beyond them."""
     runs: list[Run] = []
     room, more = LINES, 0
-    for group in groups:
+    for hunk in hunks:
+        start, end = max(0, hunk[0].old[0] - CONTEXT), min(len(a), hunk[-1].old[1] + CONTEXT)
         if room > 0:
-            runs.append(Run("@", _place(group, start)))
-        for kind, lines in _kinds(a, b, group):
+            new = hunk[0].new[0] - hunk[0].old[0] + start, hunk[-1].new[1] - hunk[-1].old[1] + end
+            runs.append(Run("@", f"@@ -{start + 1},{end - start} +{new[0] + 1},{new[1] - new[0]} @@"))
+        for kind, lines in _kinds(a, b, hunk, start, end):
             shown = lines[: max(0, room)]
             if shown:
                 runs.append(Run(kind, "\n".join(kind + visible(line, WIDTH) for line in shown)))
@@ -207,17 +213,11 @@ def _shown(a: Sequence[str], b: Sequence[str], groups: list[list[Opcode]], start
     return tuple(runs), more
 
 
-def _kinds(a: Sequence[str], b: Sequence[str], group: list[Opcode]) -> Iterable[tuple[str, Sequence[str]]]:
-    for word, i1, i2, j1, j2 in group:
-        if word == "equal":
-            yield " ", a[i1:i2]
-        else:
-            yield "-", a[i1:i2]
-            yield "+", b[j1:j2]
-
-
-def _place(group: list[Opcode], start: int) -> str:
-    """The hunk's lines in both texts, as `diff -u` writes them."""
-    _, i, _, j, _ = group[0]
-    _, _, k, _, l = group[-1]  # noqa: E741
-    return f"@@ -{start + i + 1},{k - i} +{start + j + 1},{l - j} @@"
+def _kinds(a: Lines, b: Lines, hunk: Sequence[_Edit], start: int, end: int) -> Iterable[tuple[str, Lines]]:
+    """The hunk's lines by kind, in the order they are written."""
+    for edit in hunk:
+        yield " ", a[start : edit.old[0]]
+        yield "-", a[edit.old[0] : edit.old[1]]
+        yield "+", b[edit.new[0] : edit.new[1]]
+        start = edit.old[1]
+    yield " ", a[start:end]

@@ -111,4 +111,4 @@ def gate_figure(name: str, value: float) -> str:
     """
     if name in _SHARES:
         return percent(value)
-    return f"{value:,.0f}" if value == int(value) else fixed(value, 2)
+    return fixed(value, 0 if value == int(value) else 2)

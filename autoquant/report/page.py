@@ -124,7 +124,7 @@ def journal_page(notes: Journal, reload: int | None = None) -> str:
         verdict=journal.verdict(notes),
         journal_chart=Drawing.of(lambda width: charts.race_chart(scene, width)) if scored else None,
         statuses=attempts.statuses(notes.entrant.attempts),
-        attempts=rows.journal_rows(notes.entrant.attempts[-rows.ROWS :]),
+        attempts=rows.journal_rows(notes.entrant),
         protocol_version=PROTOCOL.version,
         protocol_digest=PROTOCOL.digest,
     )

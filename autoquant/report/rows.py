@@ -1,8 +1,8 @@
 """The rows of the attempt tables: which are shown, what each says, and what of it there is room for.
 
 A page of five competitors with 150 attempts each stays under 1.5 MB, one of fifty with a thousand under 8 MB. So rows
-are bounded in number, and what is large and can be had by a command (diffs, reasons of what was not accepted) is given
-to accepted attempts first and then to the newest until the share of the tables is used.
+are bounded in number, and what takes room and can be had by a command (diff, gate table, reason, the large bars) is
+given to accepted attempts first and then to the newest, until the share of the tables is used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from autoquant.ledger.records import ACCEPTED
 from autoquant.report import commands
-from autoquant.report.diffs import COMMAND_BYTES, Change, Texts, changes
+from autoquant.report.diffs import Allowance, Change, Texts, compare
 from autoquant.report.glyphs import fold_bars
 from autoquant.report.judged import gate_figure
 from autoquant.report.model import Attempt, Entrant, Gate, Race
@@ -22,12 +22,15 @@ from autoquant.report.text import fixed
 
 ROWS = 3000
 """Attempts in the tables of one page; beyond that each competitor shows its accepted ones and its newest."""
-ROW_BYTES = 1_070
-"""About what an attempt takes without its description, its reason and its diff."""
-SHARE = 1_400
+SHARE = 1_450
 """Bytes of the page that the tables may take per shown attempt, of at least `SHARED` attempts."""
 SHARED = 750
-
+ROW_BYTES = 890
+"""About what an attempt takes that is told in short, without its description."""
+COMMAND_BYTES = 120
+"""The same for the command that shows a diff."""
+FULL_BYTES = 270
+"""What its gates and bars add where it is told in full."""
 LEVERAGE = "leverage"
 """The gate that a strategy meets by setting it: told only where it fails."""
 
@@ -57,9 +60,10 @@ class Row:
     nearest: str
     """The gate with the least room, in words; empty when none has a number."""
     gates: tuple[GateRow, ...]
+    full: bool
+    """Told in full: gates as a table, large bars, the reason."""
     shifted: str
     """Range of the score over moved folds; empty where it was not measured."""
-    reason: str
     change: Change | None
     """None where no text is on record, in a journal."""
     again: str
@@ -89,50 +93,52 @@ def race_rows(race: Race, entrants: Sequence[Entrant], texts: Texts) -> list[lis
         ((entrant, attempt) for entrant, attempts in zip(entrants, chosen, strict=True) for attempt in attempts),
         key=lambda pair: (pair[1].status not in ACCEPTED, -pair[1].number, pair[0].index),
     )
-    keys = [(entrant.index, attempt.number) for entrant, attempt in wanted]
-    pairs = [(_parent(race, entrant, attempt), attempt.strategy) for entrant, attempt in wanted]
-    room = SHARE * max(SHARED, len(wanted)) - sum(_least(attempt) for _, attempt in wanted)
-    found = changes(texts, pairs, max(0, room))
-    room -= sum(change.extra for change in found)
-    reasons = dict.fromkeys(keys, "")
-    for key, (_, attempt) in zip(keys, wanted, strict=True):
-        size = 0 if attempt.status in ACCEPTED else _size(attempt.reason)
-        if size <= room:
-            reasons[key] = attempt.reason
-            room -= size
-    told = dict(zip(keys, found, strict=True))
+    least = sum(ROW_BYTES + COMMAND_BYTES + _size(attempt.description) for _, attempt in wanted)
+    room = _Room(SHARE * max(SHARED, len(wanted)) - least)
+    work = Allowance()
+    told: dict[tuple[int, int], Row] = {}
+    for entrant, attempt in wanted:
+        change = compare(texts, _parent(race, entrant, attempt), attempt.strategy, work)
+        full = room.takes(FULL_BYTES + _size(attempt.reason), always=attempt.status in ACCEPTED)
+        shown = change if room.takes(max(0, change.size - COMMAND_BYTES)) else change.counts
+        told[entrant.index, attempt.number] = _row(entrant, attempt, full, shown, race)
     return [
-        [
-            _row(
-                attempt,
-                f"attempt-{entrant.index}-{attempt.number}",
-                reasons[entrant.index, attempt.number],
-                told[entrant.index, attempt.number],
-                race,
-            )
-            for attempt in attempts
-        ]
+        [told[entrant.index, attempt.number] for attempt in attempts]
         for entrant, attempts in zip(entrants, chosen, strict=True)
     ]
 
 
-def journal_rows(attempts: Sequence[Attempt]) -> list[Row]:
+def journal_rows(entrant: Entrant) -> list[Row]:
     """Rows of a standalone journal: no texts, no gates, and numbers that may repeat."""
-    return [_row(attempt, "", "", None, None) for attempt in attempts]
+    return [_row(entrant, attempt, False, None, None) for attempt in entrant.attempts[-ROWS:]]
 
 
-def _row(attempt: Attempt, id_: str, reason: str, change: Change | None, race: Race | None) -> Row:
+@dataclass
+class _Room:
+    """Bytes that are left."""
+
+    left: int
+
+    def takes(self, size: int, *, always: bool = False) -> bool:
+        """Whether so many fit, or have to; then they are gone."""
+        if size > self.left and not always:
+            return False
+        self.left -= size
+        return True
+
+
+def _row(entrant: Entrant, attempt: Attempt, full: bool, change: Change | None, race: Race | None) -> Row:
     gates = [gate for gate in attempt.gate_results if gate.value is not None and gate.limit is not None]
     folds = "" if attempt.folds_better is None else str(attempt.folds_better)
     return Row(
         attempt=attempt,
-        id=id_,
+        id=f"attempt-{entrant.index}-{attempt.number}" if race else "",
         folds=f"{folds}/{len(attempt.fold_sharpes)}" if folds and attempt.fold_sharpes else folds,
         bars=fold_bars(attempt.fold_deltas),
         nearest=_nearest(gates) if attempt.gates_passed else "",
         gates=tuple(_gate_row(gate) for gate in gates if gate.name != LEVERAGE or not gate.passed),
+        full=full,
         shifted=_shifted(attempt),
-        reason=reason,
         change=change,
         again=commands.score_again(race, attempt.strategy) if race else "",
         compare=_compare(race, change),
@@ -140,8 +146,10 @@ def _row(attempt: Attempt, id_: str, reason: str, change: Change | None, race: R
 
 
 def _compare(race: Race | None, change: Change | None) -> str:
-    whole = change is None or bool(change.runs and not change.more) or change.before == change.after
-    return "" if whole or race is None or change is None else commands.compare_texts(race, change.before, change.after)
+    """Where the page does not show all of a change."""
+    if race is None or change is None or change.whole:
+        return ""
+    return commands.compare_texts(race, change.before, change.after)
 
 
 def _parent(race: Race, entrant: Entrant, attempt: Attempt) -> str:
@@ -185,12 +193,6 @@ def _nearest(gates: Sequence[Gate]) -> str:
 def _shifted(attempt: Attempt) -> str:
     scores = [one.score for one in attempt.stress.shifted if one.score is not None] if attempt.stress else []
     return f"{fixed(min(scores))} to {fixed(max(scores))}" if scores else ""
-
-
-def _least(attempt: Attempt) -> int:
-    """Bytes that no budget can take from it."""
-    reason = _size(attempt.reason) if attempt.status in ACCEPTED else 0
-    return ROW_BYTES + COMMAND_BYTES + _size(attempt.description) + reason
 
 
 def _size(words: str) -> int:

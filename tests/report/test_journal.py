@@ -78,7 +78,7 @@ def test_descriptions_in_a_journal_stay_text(tmp_path: Path):
 def test_a_race_comes_before_the_journal(tmp_path: Path):
     (tmp_path / "results.tsv").write_text("attempt\tstatus\tscore\n1\tkeep\t0.5\n")
     RaceCase(tmp_path / "state")
-    assert "standalone" not in page(tmp_path / "state", None, home=tmp_path)
+    assert "standalone" not in read(page(tmp_path / "state", None, home=tmp_path)).text
 
 
 class _Clock(SystemClock):

@@ -24,7 +24,6 @@ def context(collected: Collected, table: Sequence[Standing]) -> dict[str, Any]:
     entrants = [standing.entrant for standing in table]
     rows = race_rows(race, entrants, Texts(collected.layout))
     shown = sum(map(len, rows))
-    left_out = sum(bool(row.compare) for some in rows for row in some)
     return {
         "roll_chart": Drawing.of(lambda width: roll_chart(entrants, width)),
         "roll_places": [_places(race, width) for width in (WIDE, NARROW)],
@@ -32,7 +31,7 @@ def context(collected: Collected, table: Sequence[Standing]) -> dict[str, Any]:
         "tables": [(entrant, tally(entrant), some) for entrant, some in zip(entrants, rows, strict=True)],
         "rows_shown": shown,
         "rows_left_out": shown < race.attempts,
-        "diffs_left_out": left_out,
+        "rows_in_short": sum(not row.full for some in rows for row in some),
         "open_all": race.attempts <= _OPEN_ALL,
         "events_limit": EVENTS,
         "event_counts": [(kind, race.events_of(kind)) for kind in ("fault", "violation", "incident")],
