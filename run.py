@@ -4,6 +4,7 @@ python run.py -m "rank by funding-adjusted momentum"   # judge strategy.py
 python run.py --from stable                            # start the next mutation from an archive tip
 
 In a race's worktree the arena judges and counts; elsewhere strategy.py is judged in place and ./results.tsv grows.
+In a folder of the graded track it is solution.py, and --final hands it in for good.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ def main(argv: list[str] | None = None) -> int:
         choices=("best", "stable", "cost_robust", "distinct"),
         help="put that archive tip into strategy.py; nothing is judged or charged",
     )
+    parser.add_argument("--task", metavar="NAME", help="graded track: the task this folder is for")
+    parser.add_argument("--final", action="store_true", help="graded track: hand solution.py in for good")
     cli.add_home_options(parser)
     cli.add_json_option(parser)
     options = parser.parse_args(argv)
@@ -31,7 +34,13 @@ def main(argv: list[str] | None = None) -> int:
     from autoquant.arena.client.submit import answer_text, run_experiment
 
     answers = run_experiment(
-        cli.HOME, description=options.message, lineage=options.lineage, data_root=options.data_dir, say=cli.note
+        cli.HOME,
+        description=options.message,
+        lineage=options.lineage,
+        data_root=options.data_dir,
+        task=options.task,
+        final=options.final,
+        say=cli.note,
     )
     if options.json:
         cli.emit_json(answers.reply)

@@ -194,10 +194,11 @@ def _add_demo(commands: Commands) -> None:
 
 
 def _add_tasks(commands: Commands) -> None:
+    from autoquant.arena.taskrace import command as taskrace
     from autoquant.tasks.command import DESCRIPTION, add_options
 
     tasks = _add(commands, "tasks", lambda options: int(options.what(options)), "the graded track", DESCRIPTION)
-    add_options(tasks)
+    taskrace.add_options(add_options(tasks))
 
 
 _START = """Start, resume or extend a race.

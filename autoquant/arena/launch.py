@@ -25,8 +25,10 @@ from autoquant.arena.sessions.accounts import Accounts
 from autoquant.arena.sessions.confinement import pid_namespace
 from autoquant.arena.sessions.logs import latest_line
 from autoquant.arena.sessions.place import run_mark
+from autoquant.arena.sessions.prompts import Prompt, prompt_for
 from autoquant.arena.sessions.supervisor import Pace, Supervisor
 from autoquant.arena.sessions.time_left import TimeLeft
+from autoquant.arena.sessions.track import RefereeDuties
 from autoquant.arena.show.display import display, show_cursor
 from autoquant.arena.show.status import status_of
 from autoquant.arena.show.voice import Voice
@@ -149,7 +151,7 @@ def start(options: StartOptions, voice: Voice, clock: Clock | None = None, pace:
             time_left = TimeLeft(clock, deadline)
             with Referee(layout, ledger, judge, facts, clock, options.home, time_left.of) as referee:
                 seat = Seat(chosen, ledger, referee, machine, able, time_left)
-                reason = _supervise(options, seat, voice, clock, pace)
+                reason = supervise(options, seat, voice, clock, pace)
         race.write_metrics(layout, ledger.view)
         return Finish(layout, reason, ledger.view)
 
@@ -223,13 +225,15 @@ class Seat:
 
     chosen: Choice
     ledger: Ledger
-    referee: Referee
+    referee: RefereeDuties
     machine: Machine
     available: Mapping[str, Availability]
     time_left: TimeLeft
+    prompt: Prompt = prompt_for
 
 
-def _supervise(options: StartOptions, seat: Seat, voice: Voice, clock: Clock, pace: Pace | None) -> str:
+def supervise(options: StartOptions, seat: Seat, voice: Voice, clock: Clock, pace: Pace | None) -> str:
+    """Run a race until it ends or somebody says stop; the reason that stands in the record."""
     chosen, ledger = seat.chosen, seat.ledger
     begun = clock.monotonic()
     words = holder_words(clock)
@@ -248,6 +252,7 @@ def _supervise(options: StartOptions, seat: Seat, voice: Voice, clock: Clock, pa
             confinement=pid_namespace(seat.machine),
             parallel=options.parallel,
             pace=pace,
+            prompt=seat.prompt,
             on_tick=lambda view: shown.show(status_of(view, words, ledger.records), clock.monotonic() - begun),
         )
 

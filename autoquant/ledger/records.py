@@ -20,6 +20,8 @@ LINEAGES = ("best", "stable", "cost_robust", "distinct")
 ACCEPTED = ("keep", "search", "archive")
 STATUSES = (*ACCEPTED, "discard", "gate", "invalid", "crash", "timeout", "violation")
 """Every status of a counted attempt; a test holds them equal to the oracle's."""
+GRADED = "graded"
+"""The one status of the graded track: the score says the rest."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class RaceCreated:
 
     race: str
     kind: str
-    """`race` or `demo`."""
+    """`race`, `demo` or `tasks`."""
     protocol: str
     protected: dict[str, str]
     """Digest of each protected file by name."""
@@ -84,6 +86,8 @@ class CompetitorJoined:
     """Options added to the program's command line."""
     settings: tuple[str, ...] = ()
     """What the adapter sets so that the race is fair, in words."""
+    task: str = ""
+    """Of the graded track: the one task it works on; `group` is then the competitor it belongs to."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +199,8 @@ class AttemptOpened:
     """Attempt whose text was the working parent."""
     lineage: str | None = None
     """Archive tip the text started from, when `--from` named one."""
+    final: bool = False
+    """Of the graded track: the one submission that is graded on the hidden bars too."""
 
 
 @dataclass(frozen=True)

@@ -270,6 +270,8 @@ class Replayer:
             raise self._broken(record, f"attempt {body.attempt} opened while {running.attempt} is open")
         self._require(body.attempt == expected, record, f"attempt {body.attempt} where {expected} is next")
         self._require(expected <= racer.joined.budget, record, f"the budget of {racer.joined.budget} is used up")
+        done = bool(racer.attempts) and racer.attempts[-1].final
+        self._require(not done, record, f"attempt {body.attempt} behind a final submission")
         self._require(0 <= body.parent < body.attempt, record, f"attempt {body.attempt} from parent {body.parent}")
         view = AttemptView(
             body.competitor,
@@ -280,6 +282,7 @@ class Replayer:
             body.parent,
             body.lineage,
             record.utc,
+            final=body.final,
         )
         return lambda: racer.attempts.append(view)
 
@@ -291,7 +294,8 @@ class Replayer:
 
     def _attempt_closed(self, record: r.Record, body: r.AttemptClosed) -> Effect:
         racer, running = self._open(record, body.competitor, body.attempt)
-        self._require(body.status in r.STATUSES, record, f"status {body.status!r} does not exist")
+        known = (r.GRADED,) if racer.joined.task else r.STATUSES
+        self._require(body.status in known, record, f"status {body.status!r} does not exist")
         after = _changed(
             running,
             closed_utc=record.utc,

@@ -53,6 +53,7 @@ class AttemptView:
     decision: DecisionSummary | None = None
     detail: str | None = None
     commit: str | None = None
+    final: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -148,7 +149,9 @@ class CompetitorView:
 
     @property
     def left(self) -> int:
-        """Attempts not charged yet."""
+        """Attempts not charged yet; none behind a final submission."""
+        if self.attempts and self.attempts[-1].final:
+            return 0
         return self.joined.budget - len(self.attempts)
 
     @property

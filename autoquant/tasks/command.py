@@ -23,8 +23,8 @@ uv run arena.py tasks show easy
 uv run arena.py tasks grade solution.py --task easy"""
 
 
-def add_options(tasks: argparse.ArgumentParser) -> None:
-    """Add the subcommands."""
+def add_options(tasks: argparse.ArgumentParser) -> Commands:
+    """Add the subcommands; further ones may be added to what it returns."""
     commands = tasks.add_subparsers(required=True, metavar="WHAT")
     listed = _add(commands, "list", "the tasks and the data they are graded on")
     listed.set_defaults(what=show_list)
@@ -39,6 +39,7 @@ def add_options(tasks: argparse.ArgumentParser) -> None:
     serving = _add(commands, "serve", "serve the tasks as an OpenEnv environment (needs the extra openenv)")
     serving.add_argument("--port", type=cli.seed_number, default=8000, metavar="N", help="default 8000; 0: a free one")
     serving.set_defaults(what=serve_tasks)
+    return commands
 
 
 def _add(commands: Commands, name: str, summary: str) -> argparse.ArgumentParser:

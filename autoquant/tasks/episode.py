@@ -199,17 +199,13 @@ class QuantResearchEnv:
             return grade(parent, self._code, self._ground, final=final)
 
     def _graded(self, found: Grade, message: str) -> Observation:
-        replay = found.replay
-        figures = {} if replay is None else {
-            "trades": float(replay.trades), "entries": float(replay.entries), "pnl": round(replay.pnl, 2),
-            "max_drawdown": round(replay.max_drawdown, 2), "sharpe": round(replay.sharpe, 4),
-            "costs": round(replay.costs, 2), "worst_exposure": round(replay.worst_exposure, 4),
-        }  # fmt: skip
-        ladder = tuple(
-            Step(rung.score, rung.words, rung.passed, "" if rung.comparisons else rung.detail) for rung in found.rungs
+        return self._observed(
+            message,
+            score=found.score,
+            ladder=ladder_of(found),
+            figures=figures_of(found),
+            findings=findings_of(found),
         )
-        findings = tuple(f"line {one.line}: {one.what} {one.why}" for one in found.findings)
-        return self._observed(message, score=found.score, ladder=ladder, figures=figures, findings=findings)
 
     def _observed(
         self,
@@ -238,6 +234,27 @@ class QuantResearchEnv:
             figures=figures or {},
             findings=findings,
         )
+
+
+def ladder_of(found: Grade) -> tuple[Step, ...]:
+    """The rungs without targets: where figures were compared, whether they are near enough is all that is told."""
+    return tuple(
+        Step(rung.score, rung.words, rung.passed, "" if rung.comparisons else rung.detail) for rung in found.rungs
+    )
+
+
+def figures_of(found: Grade) -> dict[str, float]:
+    """What the solution's own trades came to on the shown bars."""
+    came = found.replay
+    if came is None:
+        return {}
+    digits = {"trades": 0, "entries": 0, "pnl": 2, "max_drawdown": 2, "sharpe": 4, "costs": 2, "worst_exposure": 4}
+    return {name: round(float(getattr(came, name)), places) for name, places in digits.items()}
+
+
+def findings_of(found: Grade) -> tuple[str, ...]:
+    """What looks ahead in the text."""
+    return tuple(f"line {one.line}: {one.what} {one.why}" for one in found.findings)
 
 
 def _problem(action: Action, code: bytes | None) -> str:

@@ -114,7 +114,7 @@ def first_to_mend(spec: TaskSpec, rungs: tuple[RungResult, ...]) -> str:
     """The first rung that does not hold, in words; empty when all do."""
     for rung in rungs:
         if not rung.passed:
-            return f"for {rung.score:.2f}: {rung.words}" + (f". {rung.detail}" if rung.detail else "")
+            return f"for {rung.score:.2f}: {rung.words}" + (f" ({rung.detail})" if rung.detail else "")
     return ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from autoquant.errors import AgentFault
+from autoquant.errors import AgentFault, OutputError
 from autoquant.market.indices import Bars
 from autoquant.sandbox import WarmParent
 from autoquant.tasks.grade import Grade, Hidden, Verdict, climb, first_to_mend
@@ -70,6 +70,12 @@ def grade(parent: WarmParent, source: bytes, ground: Ground, *, final: bool = Fa
     )  # fmt: skip
 
 
+def ungraded(ground: Ground, why: str) -> Grade:
+    """The grade of a solution that could not be graded for reasons that are held against it."""
+    verdicts = {rung.check: NOT_REACHED for rung in ground.spec.rung if rung.check}
+    return replace(_graded(ground, verdicts, None, (), 0.0), first_to_mend=why)
+
+
 def _twice(parent: WarmParent, source: bytes, ground: Ground, reveal: bool) -> tuple[Ran, Ran]:
     """Two runs side by side: equal ones, or the solution is not deterministic."""
     frames = ground.spec.shown(ground.shown)
@@ -97,11 +103,13 @@ def _refused(
 
 def _format(spec: TaskSpec, first: Ran, second: Ran) -> dict[str, Verdict]:
     """Whether it ran, what came back, and whether that can be replayed."""
+    ran = Verdict(True)
     fault = first.fault or second.fault
     if fault is not None:
         failed = Verdict(False, told(fault))
+        if isinstance(fault, OutputError):
+            return {"runs": ran, "runs_at_all": ran, "columns": failed, "runs_with_columns": failed}
         return {"runs": failed, "runs_at_all": failed, "runs_with_columns": failed}
-    ran = Verdict(True)
     columns = Verdict(first.has_columns, "" if first.has_columns else first.problem)
     found = {"runs": ran, "runs_at_all": ran, "columns": columns, "runs_with_columns": columns}
     if not first.has_columns:

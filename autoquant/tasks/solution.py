@@ -94,7 +94,8 @@ def run(parent: WarmParent, source: bytes, frames: TableFrames, spec: TaskSpec, 
         return Ran(fault=fault)
     has_columns = sorted(answer.columns) == sorted(spec.columns) and answer.column_count == len(spec.columns)
     if answer.values is None:
-        return Ran(answer=answer, problem=_columns_problem(answer, spec, has_columns), has_columns=has_columns)
+        problem = _columns_problem(answer, spec, has_columns, frames.rows)
+        return Ran(answer=answer, problem=problem, has_columns=has_columns)
     problem = replay_problem(answer, frames.rows)
     if problem:
         return Ran(answer=answer, problem=problem, has_columns=True)
@@ -102,7 +103,9 @@ def run(parent: WarmParent, source: bytes, frames: TableFrames, spec: TaskSpec, 
     return Ran(answer=answer, trades=Trades(values[:, 0].astype(np.int64), values[:, 1:]), has_columns=True)
 
 
-def _columns_problem(answer: TableAnswer, spec: TaskSpec, has_columns: bool) -> str:
+def _columns_problem(answer: TableAnswer, spec: TaskSpec, has_columns: bool, bars: int) -> str:
+    if has_columns and answer.rows > bars:
+        return f"{answer.rows:,} rows of trades for {bars:,} bars: at most one a bar"
     if has_columns:
         return "a column holds something that is not a number"
     shown = ", ".join(answer.columns) or "none"

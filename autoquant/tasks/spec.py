@@ -96,13 +96,16 @@ class TaskSpec:
         """Of the last rung."""
         return self.rung[-1].within
 
+    @property
+    def shown_columns(self) -> tuple[tuple[str, str], ...]:
+        """Frame and column of each row of the bars' prices."""
+        if self.frames == "merged":
+            return tuple(("df", f"{price.title()}_{name}") for name in NAMES for price in PRICES)
+        return tuple((name, price.title()) for name in NAMES for price in PRICES)
+
     def shown(self, bars: Bars) -> TableFrames:
         """What a solution gets of some bars."""
-        if self.frames == "merged":
-            columns = tuple(("df", f"{price.title()}_{name}") for name in NAMES for price in PRICES)
-        else:
-            columns = tuple((name, price.title()) for name in NAMES for price in PRICES)
-        return TableFrames(bars.times, columns, bars.prices)
+        return TableFrames(bars.times, self.shown_columns, bars.prices)
 
 
 def out_of_sample_score(spec: TaskSpec, sharpe: float) -> float:

@@ -28,6 +28,9 @@ from autoquant.errors import InfrastructureFault, UserError
 from autoquant.protocol import PROTOCOL
 
 STRATEGY = "strategy.py"
+SOLUTION = "solution.py"
+"""What is edited in the graded track."""
+_EDITED = "strategy.py was edited meanwhile and will be put back: keep your edit in scratch/"
 EXIT_CODES = {ReplyKind.BUDGET: 2, ReplyKind.REFUSED: 3}
 """Of an answer that is no verdict."""
 
@@ -61,6 +64,8 @@ def run_experiment(
     description: str,
     lineage: str | None,
     data_root: Path,
+    task: str | None = None,
+    final: bool = False,
     say: Callable[[str], None],
     clock: Clock | None = None,
     patience: Patience | None = None,
@@ -73,14 +78,18 @@ def run_experiment(
     description : what the experiment tries; at most 500 characters are kept.
     lineage : restore this archive tip into strategy.py instead of submitting.
     data_root : market data, used outside a race only.
+    task : of the graded track; the folder has to be for that one.
+    final : in the graded track, hand the solution in for good.
     say : takes progress, one line at a time.
 
     Raises
     ------
     Violation : a protected file differs; it is named.
+    UserError : the folder is not for that task, or what was asked belongs to another track.
     InfrastructureFault : no arena answers.
     """
     marker = read_marker(home)
+    _require_track("" if marker is None else marker.task, task, final, lineage)
     protected.require(home, only=None if marker is None else marker.protected)
     if marker is None:
         from autoquant.arena.client.standalone import experiment, restore
@@ -88,27 +97,43 @@ def run_experiment(
         if lineage is not None:
             return Answers(None, restore(home, lineage))
         return Answers(None, experiment(home, data_root, description[:DESCRIPTION_LIMIT], say))
-    client = Client(home, say, clock or SystemClock(), patience or Patience())
-    return client.restore(lineage) if lineage is not None else client.submit(description[:DESCRIPTION_LIMIT])
+    genome = SOLUTION if marker.task else STRATEGY
+    client = Client(home, say, clock or SystemClock(), patience or Patience(), genome)
+    if lineage is not None:
+        return client.restore(lineage)
+    return client.submit(description[:DESCRIPTION_LIMIT], final=final)
+
+
+def _require_track(here: str, task: str | None, final: bool, lineage: str | None) -> None:
+    """Refuse options that mean nothing in this folder."""
+    if not here and (task is not None or final):
+        raise UserError("--task and --final belong to the graded track, and this folder does not", "see arena.py tasks")
+    if here and task not in (None, here):
+        raise UserError(f"this folder is for the task {here}, not for {task}", f"leave --task out, or --task {here}")
+    if here and lineage is not None:
+        raise UserError("--from belongs to the race; there is no archive in the graded track")
 
 
 class Client:
     """Talks to the referee through the mailbox of the worktree at `home`."""
 
-    def __init__(self, home: Path, say: Callable[[str], None], clock: Clock, patience: Patience) -> None:
+    def __init__(
+        self, home: Path, say: Callable[[str], None], clock: Clock, patience: Patience, genome: str = STRATEGY
+    ) -> None:
         self._home = home
+        self._genome = genome
         self._say = say
         self._clock = clock
         self._patience = patience
         self._mailbox = ClientMailbox(home)
 
-    def submit(self, description: str) -> Answers:
-        """Hand strategy.py in; a pending request is attached to first."""
+    def submit(self, description: str, *, final: bool = False) -> Answers:
+        """Hand the file in; a pending request is attached to first."""
         earlier = self._attach()
         digest = self._digest()
         if earlier is not None and digest == earlier.working_strategy:
             return Answers(None, earlier)
-        return Answers(earlier, self._ask(Request(new_id(), RequestKind.SUBMIT, digest, description)))
+        return Answers(earlier, self._ask(Request(new_id(), RequestKind.SUBMIT, digest, description, final=final)))
 
     def restore(self, lineage: str) -> Answers:
         """Have strategy.py replaced by an archive tip; nothing is charged."""
@@ -125,7 +150,7 @@ class Client:
         if self._mailbox.reply(pending) is None:
             self._say("an earlier request is still being answered: waiting for that one first")
             if pending.kind is RequestKind.SUBMIT and self._digest() != pending.strategy:
-                self._say("strategy.py was edited meanwhile and will be put back: keep your edit in scratch/")
+                self._say(_EDITED if self._genome == STRATEGY else f"{self._genome} was edited meanwhile")
         return self._wait(pending)
 
     def _ask(self, request: Request) -> Reply:
@@ -154,7 +179,7 @@ class Client:
 
     def _digest(self) -> str:
         try:
-            return files.sha256_bytes(files.read_regular(self._home, STRATEGY, PROTOCOL.limits.strategy_bytes))
+            return files.sha256_bytes(files.read_regular(self._home, self._genome, PROTOCOL.limits.strategy_bytes))
         except (OSError, files.NotRegularFile):
             return ""
 
@@ -208,7 +233,11 @@ class _Life:
 
 def answer_text(answers: Answers) -> str:
     """The answers for a terminal; text of a strategy's own in it is not made printable yet."""
+    from autoquant.arena.client.task_text import is_task, task_text
     from autoquant.arena.client.verdict_text import verdict_text
 
-    earlier = "" if answers.earlier is None else f"earlier request:\n{verdict_text(answers.earlier)}\n\n"
-    return earlier + verdict_text(answers.reply)
+    def words(reply: Reply) -> str:
+        return task_text(reply) if is_task(reply) else verdict_text(reply)
+
+    earlier = "" if answers.earlier is None else f"earlier request:\n{words(answers.earlier)}\n\n"
+    return earlier + words(answers.reply)

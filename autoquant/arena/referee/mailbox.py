@@ -57,6 +57,8 @@ class Request:
     strategy: str = ""
     description: str = ""
     lineage: str | None = None
+    final: bool = False
+    """Of the graded track: graded on the hidden bars too, once."""
     schema_version: int = SCHEMA_VERSION
 
 
@@ -87,7 +89,8 @@ class Reply:
     """Digest of that text."""
     archive: dict[str, int | None]
     score: dict[str, Any] | None = None
-    """A `ratchet.score_file.ScoreFile` as plain values: run.py prints it without importing the ratchet."""
+    """A `ratchet.score_file.ScoreFile` as plain values: run.py prints it without importing the ratchet. In the graded
+    track an observation."""
     seconds_left: int | None = None
     """How long the session may still last; None when nothing limits it."""
     schema_version: int = SCHEMA_VERSION

@@ -20,6 +20,8 @@ class Marker:
     competitor: str
     budget: int
     protected: tuple[str, ...]
+    task: str = ""
+    """Of the graded track: the task this worktree is for."""
     schema_version: int = SCHEMA_VERSION
 
 

@@ -13,7 +13,7 @@ import os
 import re
 import threading
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,8 +27,6 @@ from autoquant.errors import InfrastructureFault, UserError
 from autoquant.ledger.layout import RaceLayout
 
 STRATEGY = "strategy.py"
-COMMANDS = ("run.py", "evaluate.py")
-TEXTS = ("program.md", protected.NAME)
 IGNORED = (".autoquant/", ".venv/", "__pycache__/", "*.py[co]", "data/", "results.tsv", "scratch/", "score.json")
 GITIGNORE = "".join(f"{line}\n" for line in IGNORED).encode()
 READ_ONLY = 0o444
@@ -50,6 +48,20 @@ class Accepted:
     tip: bool
 
 
+@dataclass(frozen=True)
+class Shape:
+    """What a worktree holds beside the package's files that its commands need."""
+
+    genome: str = STRATEGY
+    """The one file that is edited."""
+    commands: tuple[str, ...] = ("run.py", "evaluate.py")
+    texts: tuple[str, ...] = ("program.md", protected.NAME)
+    extra: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)
+    """Further read-only files by competitor and path."""
+    data: Callable[[Path, Path], list[tuple[str, Path]]] = market_copy.train_files
+    """(path in the worktree, file to copy) from the data directory; what it has to make it keeps in the second."""
+
+
 @dataclass
 class Worktrees:
     """The worktrees of one race.
@@ -61,6 +73,7 @@ class Worktrees:
     data_directory : the source's data directory; its TRAIN part is copied.
     created_utc : time of the race's first record; dates the seed commit.
     recorded : digests of the protected files in the race's first record.
+    shape : what a worktree holds.
     """
 
     layout: RaceLayout
@@ -68,6 +81,7 @@ class Worktrees:
     data_directory: Path
     created_utc: str
     recorded: Mapping[str, str]
+    shape: Shape = field(default_factory=Shape)
     _pristine: dict[str, bytes] = field(default_factory=dict)
     _data: dict[str, Path] = field(default_factory=dict)
 
@@ -153,8 +167,8 @@ class Worktrees:
                 folder.write(path, source.read_bytes(), READ_ONLY)
         for name in ("scratch", ".autoquant/requests", ".autoquant/replies"):
             folder.make_folder(name)
-        if fresh or folder.digest(STRATEGY) == "":
-            folder.write(STRATEGY, working)
+        if fresh or folder.digest(self.shape.genome) == "":
+            folder.write(self.shape.genome, working)
         _ensure(self._complete_mark(competitor), "")
         return folder.path
 
@@ -163,22 +177,23 @@ class Worktrees:
         return self._complete_mark(competitor).is_file() and self.folder(competitor).is_folder(".")
 
     def data_files(self) -> dict[str, Path]:
-        """The TRAIN data of a worktree: the arena's file by path."""
+        """The data of a worktree: the arena's file by path."""
         if not self._data:
-            self._data.update(market_copy.train_files(self.data_directory, self.layout.root / "train"))
+            self._data.update(self.shape.data(self.data_directory, self.layout.root / "train"))
         return self._data
 
     def fixed_files(self, competitor: str, marker: Marker) -> dict[str, bytes]:
         """Every file of a worktree that must not change and is not data: content by path."""
         repository = os.path.relpath(self.layout.repository(competitor), self.layout.worktree(competitor))
         git_link = f"gitdir: {repository}/worktrees/{competitor}\n"
-        return {**self.pristine(), MARKER: render_marker(marker), ".git": git_link.encode()}
+        extra = self.shape.extra.get(competitor, {})
+        return {**self.pristine(), **extra, MARKER: render_marker(marker), ".git": git_link.encode()}
 
     def _complete_mark(self, competitor: str) -> Path:
         return self.layout.root / "prepared" / competitor
 
     def _tree(self, strategy: bytes) -> dict[str, bytes]:
-        return {**self.pristine(), STRATEGY: strategy}
+        return {**self.pristine(), self.shape.genome: strategy}
 
     def _encode_seed(self, seed: bytes) -> Objects:
         return encode_commit(self._tree(seed), None, f"Seed of race {self.layout.race}", _unix(self.created_utc))
@@ -190,7 +205,8 @@ class Worktrees:
             with zipfile.ZipFile(archive) as packed:
                 contents = {name: packed.read(name) for name in packed.namelist()}
         except (OSError, zipfile.BadZipFile):
-            wanted = sorted({*COMMANDS, *TEXTS, *closure.needed_files(self.home, COMMANDS)})
+            commands = self.shape.commands
+            wanted = sorted({*commands, *self.shape.texts, *closure.needed_files(self.home, commands)})
             contents = {name: (self.home / name).read_bytes() for name in wanted}
             packing = io.BytesIO()
             with zipfile.ZipFile(packing, "w") as packed:

@@ -28,7 +28,6 @@ from autoquant.arena.sessions.policy import (
     following,
     history,
 )
-from autoquant.arena.sessions.prompts import prompt_for
 from autoquant.arena.sessions.session import Session
 from autoquant.arena.sessions.track import Track
 from autoquant.arena.sessions.watchdogs import Limits
@@ -207,7 +206,7 @@ class Lane:
     def _start(self, number: int, worktree: Path, resume: str | None) -> Session:
         track, name, racer = self._track, self._name, self._racer()
         left = track.time_left.of(name)
-        prompt = prompt_for(racer, track.ledger.view, resumed=resume is not None, seconds_left=left)
+        prompt = track.prompt(racer, track.ledger.view, resumed=resume is not None, seconds_left=left)
         path = prompt_of(track.layout, name)
         try:
             files.atomic_write(path, prompt)

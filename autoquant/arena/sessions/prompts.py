@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from autoquant import amounts
 from autoquant.arena.show.status import number
 from autoquant.ledger.views import AttemptView, CompetitorView, RaceView
 
 _RECENT = 5
+
+
+class Prompt(Protocol):
+    """Makes the text of a session's start."""
+
+    def __call__(self, racer: CompetitorView, race: RaceView, *, resumed: bool, seconds_left: float | None) -> str:
+        """The text."""
+        ...
 
 
 def prompt_for(racer: CompetitorView, race: RaceView, *, resumed: bool, seconds_left: float | None) -> str:

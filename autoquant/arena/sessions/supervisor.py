@@ -17,6 +17,7 @@ from autoquant.arena.sessions.lane import Lane
 from autoquant.arena.sessions.listening import Evidence, read_back
 from autoquant.arena.sessions.place import run_mark
 from autoquant.arena.sessions.policy import Outcome
+from autoquant.arena.sessions.prompts import Prompt, prompt_for
 from autoquant.arena.sessions.time_left import TimeLeft
 from autoquant.arena.sessions.track import Pace, RefereeDuties, Track
 from autoquant.clock import Clock
@@ -47,6 +48,7 @@ class Supervisor:
     confinement : what is put around sessions.
     parallel : sessions at a time; None for no limit.
     draw : jitter of waits.
+    prompt : makes the text of a session's start.
     on_tick : called with the race's view from the calling thread, several times a second.
     """
 
@@ -68,6 +70,7 @@ class Supervisor:
         pace: Pace | None = None,
         launcher: process.Launcher = process.spawn,
         draw: random.Random | None = None,
+        prompt: Prompt = prompt_for,
         on_tick: Callable[[RaceView], None] = lambda view: None,
     ) -> None:
         self._competitors = tuple(competitors)
@@ -90,6 +93,7 @@ class Supervisor:
             launcher=launcher,
             stopping=threading.Event(),
             draw=draw or random.Random(),
+            prompt=prompt,
         )
 
     def stop(self, reason: str) -> None:

@@ -12,6 +12,7 @@ from typing import Protocol
 from autoquant import process
 from autoquant.arena.sessions.accounts import Accounts
 from autoquant.arena.sessions.confinement import Confinement
+from autoquant.arena.sessions.prompts import Prompt, prompt_for
 from autoquant.arena.sessions.time_left import TimeLeft
 from autoquant.clock import Clock, utc_iso
 from autoquant.harness.machine import Machine
@@ -81,6 +82,8 @@ class Track:
     draw: random.Random = field(default_factory=random.Random)
     marks: set[str] = field(default_factory=set)
     """Run marks of the sessions that are going on."""
+    prompt: Prompt = prompt_for
+    """What an agent is told at the start of a session."""
 
     def append(self, body: r.RecordBody) -> None:
         """Record `body` now."""

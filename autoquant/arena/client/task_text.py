@@ -1,0 +1,42 @@
+"""A reply of the graded track as an agent reads it: the rung, why it stops there, its own figures, what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from autoquant import amounts
+from autoquant.arena.referee.mailbox import Reply, ReplyKind
+
+
+def is_task(reply: Reply) -> bool:
+    """Whether the reply carries an observation of the graded track."""
+    return reply.score is not None and "ladder" in reply.score
+
+
+def task_text(reply: Reply) -> str:
+    """Several lines for a graded solution."""
+    seen: Mapping[str, Any] = reply.score or {}
+    score = "no score" if seen["score"] is None else f"score {seen['score']:.2f}"
+    best = "" if seen["best"] is None or seen["final_score"] is not None else f", best backtest {seen['best']:.2f}"
+    lines = [] if reply.kind is ReplyKind.VERDICT else [f"{reply.message}."]
+    lines.append(f"step {seen['step']} of {reply.budget}   {seen['message']}: {score}{best}")
+    for rung in seen["ladder"]:
+        mark = {True: "yes", False: "NO ", None: "-  "}[rung["passed"]]
+        detail = f" ({rung['detail']})" if rung["detail"] and rung["passed"] is False else ""
+        lines.append(f"  {rung['score']:.2f}  {mark}  {rung['words']}{detail}")
+    if seen["figures"]:
+        told = (f"{name.replace('_', ' ')} {value:,.10g}" for name, value in seen["figures"].items())
+        lines.append("figures   " + " · ".join(told))
+    lines += [f"look-ahead {finding}" for finding in seen["findings"]]
+    return "\n".join([*lines, f"next      {_next(reply, seen)}"])
+
+
+def _next(reply: Reply, seen: Mapping[str, Any]) -> str:
+    if seen["final_score"] is not None:
+        return "The task is over: you are done."
+    left = (reply.budget or 0) - reply.attempts
+    if left <= 0:
+        return "No steps left: you are done. The best backtest counts."
+    time = "" if reply.seconds_left is None else f" This session may last {amounts.duration(reply.seconds_left)} more."
+    return f"{left} steps left, run.py --final among them.{time}"

@@ -1,0 +1,221 @@
+"""Run the graded track with agents: who, on which bars, in which record; then the same supervision as the race.
+
+Its records stand below `state/tasks`, apart from the races: nothing here ranks in one, and no lockbox is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from autoquant import amounts, codec, files
+from autoquant.arena import protected
+from autoquant.arena.asked import wanted, who_can_run
+from autoquant.arena.choice import Choice, choose_race
+from autoquant.arena.launch import Finish, Seat, StartOptions, holder_words, supervise
+from autoquant.arena.race import ISOLATION
+from autoquant.arena.sessions.time_left import TimeLeft
+from autoquant.arena.sessions.track import Pace
+from autoquant.arena.show.voice import Voice
+from autoquant.arena.taskrace.referee import TaskReferee
+from autoquant.clock import Clock, SystemClock, utc_iso
+from autoquant.errors import DataError, UserError
+from autoquant.harness import Competitor, harness_of
+from autoquant.harness.machine import Machine
+from autoquant.ledger import records as r
+from autoquant.ledger.layout import RaceLayout
+from autoquant.ledger.ledger import Ledger
+from autoquant.ledger.views import CompetitorView, RaceView
+from autoquant.market.indices import IndexManifest, index_folder, load_manifest
+from autoquant.protocol import PROTOCOL
+from autoquant.tasks.server import Shop
+from autoquant.tasks.spec import ORDER, STEPS
+
+CONTROL = "control"
+KIND = "tasks"
+
+
+@dataclass(frozen=True)
+class TaskOptions:
+    """What `tasks race` was asked for."""
+
+    home: Path
+    data_root: Path
+    state: Path
+    roster: Path
+    wanted: str
+    steps: int | None = None
+    """Of each task, for a new record; None takes 20."""
+    race: str | None = None
+    parallel: int | None = None
+    parallel_per_account: int | None = None
+    max_hours: float | None = None
+    skip_missing: bool = False
+
+
+def tasks_state(state: Path) -> Path:
+    """Where the records of the graded track stand."""
+    return state / "tasks"
+
+
+def start(options: TaskOptions, voice: Voice, clock: Clock | None = None, pace: Pace | None = None) -> Finish:
+    """Go on with the unfinished record, or begin one, and run it.
+
+    Raises
+    ------
+    UserError : nothing can start so; one line says why. DataError : no index data, or others than the record's.
+    InfrastructureFault : the machine failed in the middle; the same command goes on.
+    """
+    clock = clock or SystemClock()
+    machine = Machine.here()
+    protected.require(options.home)
+    asked = _agents(wanted(options.roster, options.wanted))
+    manifest = load_manifest(index_folder(options.data_root))
+    able, _ = who_can_run(asked, machine, options.skip_missing, voice)
+    on_tasks = [each for one in asked if one.name in able for each in on_each_task(one, options.steps)]
+    chosen = choose_race(tasks_state(options.state), on_tasks, options.race, clock.now(), str(options.roster))
+    layout = chosen.layout
+    with files.exclusive_lock(layout.lock, holder_words(clock)):
+        ledger = _ledger(options, layout, manifest, voice, clock)
+        _join(ledger, chosen, clock)
+        shop = Shop(options.data_root)
+        deadline = None if options.max_hours is None else clock.monotonic() + options.max_hours * 3600
+        time_left = TimeLeft(clock, deadline)
+        grounds = {name: shop.ground(name) for name in ORDER}
+        with TaskReferee(
+            layout, ledger, grounds, shop.parent, clock, options.home, options.data_root, time_left.of
+        ) as referee:
+            known = {each.name: able[one.name] for one in asked if one.name in able for each in on_each_task(one, None)}
+            seat = Seat(chosen, ledger, referee, machine, known, time_left, prompt_for)
+            reason = supervise(_as_start(options), seat, voice, clock, pace)
+        return Finish(layout, reason, ledger.view)
+
+
+def on_each_task(competitor: Competitor, steps: int | None) -> tuple[Competitor, ...]:
+    """The competitor once per task, each with steps of its own."""
+    return tuple(
+        replace(competitor, name=f"{competitor.name}-{name}", group=competitor.name, budget=steps or STEPS)
+        for name in ORDER
+    )
+
+
+def task_of(name: str) -> str:
+    """The task in a racer's name.
+
+    >>> task_of("codex-sol-high-easy")
+    'easy'
+    """
+    return name.rpartition("-")[2]
+
+
+def _agents(competitors: Sequence[Competitor]) -> tuple[Competitor, ...]:
+    """Without the embedded searchers, who know one kind of strategy and no task.
+
+    Raises
+    ------
+    UserError : nobody else was asked for.
+    """
+    agents = tuple(one for one in competitors if one.harness != CONTROL)
+    if not agents:
+        raise UserError("controls have no part in the graded track", "name an agent: --competitors NAME")
+    return agents
+
+
+def _ledger(options: TaskOptions, layout: RaceLayout, manifest: IndexManifest, voice: Voice, clock: Clock) -> Ledger:
+    pin = r.DataPin(
+        manifest.source, files.sha256_bytes(codec.dumps(manifest).encode()), manifest.shown.digest,
+        manifest.hidden.digest,
+    )  # fmt: skip
+    ledger = Ledger.open(layout.ledger)
+    for notice in ledger.notices:
+        voice.say(notice)
+    code = protected.code_digest(options.home)
+    if ledger.records:
+        created = ledger.view.created
+        if created.data != pin:
+            raise DataError(
+                f"{layout.race} runs on other index data than {options.data_root / 'indices'}",
+                "set its own data up again, or begin another record: --race NAME",
+            )
+        if created.code != code:
+            raise UserError(f"the code has changed since {layout.race} began", "begin another record: --race NAME")
+        if options.steps is not None and options.steps != created.budget:
+            raise UserError(f"--steps {options.steps}: {layout.race} began with {created.budget} steps", "leave it out")
+        voice.say(f"graded track {layout.race}: resuming")
+        return ledger
+    ledger.append(
+        r.RaceCreated(
+            race=layout.race,
+            kind=KIND,
+            protocol=PROTOCOL.digest,
+            protected=protected.load(options.home),
+            code=code,
+            data=pin,
+            noise_floor=0.0,
+            noise_floor_samples=0,
+            noise_floor_digest="",
+            secret_digest="",
+            seed_strategy="",
+            budget=options.steps or STEPS,
+            allow_source=None,
+            isolation=ISOLATION,
+        ),
+        utc_iso(clock.now()),
+    )
+    return ledger
+
+
+def _join(ledger: Ledger, chosen: Choice, clock: Clock) -> None:
+    for one in chosen.joining:
+        ledger.append(
+            r.CompetitorJoined(
+                competitor=one.name,
+                harness=one.harness,
+                model=one.model or None,
+                effort=one.effort or None,
+                colour=one.colour,
+                budget=ledger.view.created.budget,
+                group=one.group,
+                endpoint=one.base_url,
+                args=one.args,
+                settings=harness_of(one).settings,
+                task=task_of(one.name),
+            ),
+            utc_iso(clock.now()),
+        )
+
+
+def _as_start(options: TaskOptions) -> StartOptions:
+    return StartOptions(
+        home=options.home,
+        data_root=options.data_root,
+        state=tasks_state(options.state),
+        roster=options.roster,
+        wanted=options.wanted,
+        parallel=options.parallel,
+        parallel_per_account=options.parallel_per_account,
+        kind=KIND,
+    )
+
+
+def prompt_for(racer: CompetitorView, race: RaceView, *, resumed: bool, seconds_left: float | None) -> str:
+    """The text for a session on one task."""
+    used, left = len(racer.attempts), racer.left
+    time = "" if seconds_left is None else f" This session may last {amounts.duration(seconds_left)} more."
+    if resumed:
+        return (
+            f"{used} steps are used, {left} are left, and the solution is not handed in for good yet: go on as\n"
+            f"program.md says, without asking anybody, until `python run.py --final` has been answered.{time}\n"
+        )
+    text = (
+        "You are given one quant task. Read program.md in this folder first: it is your whole task.\n"
+        f"Write solution.py, try it with `python run.py -m TEXT`, learn from its answer, and hand it in for good with\n"
+        f"`python run.py --final -m TEXT`. You have {left} steps, that one included. Ask nobody. If your tool cuts\n"
+        f"run.py off or puts it into the background, run it again and wait: nothing is charged twice.{time}\n"
+    )
+    if not used:
+        return text
+    best = max((a.score for a in racer.closed if a.score is not None), default=None)
+    scored = "" if best is None else f", the best of them scored {best:.2f}"
+    return text + f"\nYou used {used} steps in a conversation that is gone{scored}; solution.py is as you left it.\n"
