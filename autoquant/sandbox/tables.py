@@ -51,7 +51,7 @@ class TableAnswer:
     rows: int
     values: NDArray[np.float64] | None
     """(rows, wanted) in the wanted order, NaN and infinities as they came; None when columns are missing, too many or
-    not numeric."""
+    not numeric, or when there are more rows than room."""
     kinds: tuple[str, ...]
     """numpy kind of each wanted column: i, u, f, b."""
     cpu_seconds: float

@@ -21,7 +21,7 @@ def answer(header: wire.CallHeader, data: mmap.mmap, output: mmap.mmap, file_nam
 
     Raises
     ------
-    RefusedError : not a DataFrame, or more rows than there is room for.
+    RefusedError : not a DataFrame.
     """
     frames, wanted, source = _input(header, data)
     scope: dict[str, Any] = {"__name__": "solution", "__file__": file_name}
@@ -30,10 +30,8 @@ def answer(header: wire.CallHeader, data: mmap.mmap, output: mmap.mmap, file_nam
     if not isinstance(trades, pd.DataFrame):
         raise RefusedError("NotADataFrame", f"generate_trades returned a {type(trades).__name__}")
     room = (len(output) - wire.VALUES_AT - wire.NOTE_BYTES) // (8 * len(wanted))
-    if len(trades) > room:
-        raise RefusedError("TooManyRows", f"{len(trades)} rows of trades for {header.rows} bars")
     columns = [str(name) for name in trades.columns]
-    values = _values(trades, wanted) if sorted(columns) == sorted(wanted) else None
+    values = _values(trades, wanted) if sorted(columns) == sorted(wanted) and len(trades) <= room else None
     kinds = [] if values is None else [trades[name].dtype.kind if len(trades) else "f" for name in wanted]
     shown = [(name if name.isprintable() else ascii(name))[:_NAME] for name in columns[:_SHOWN]]
     note = {"columns": shown, "count": len(columns), "rows": len(trades), "kinds": kinds, "numeric": values is not None}

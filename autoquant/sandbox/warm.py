@@ -53,7 +53,7 @@ _SYSTEM_FILES = (
     "/usr/share/zoneinfo",
 )
 _REFUSALS = (
-    "NotADataFrame", "TooManyRows", "DuplicateColumns", "DuplicateRows", "UnknownColumn", "NotNumeric", "Infinite",
+    "NotADataFrame", "DuplicateColumns", "DuplicateRows", "UnknownColumn", "NotNumeric", "Infinite",
 )  # fmt: skip
 _KNOWN_EXCEPTIONS = frozenset(
     name for name, item in vars(builtins).items() if isinstance(item, type) and issubclass(item, BaseException)
@@ -165,7 +165,7 @@ class WarmParent:
 
         Raises
         ------
-        As `call`; an OutputError when no DataFrame came back, or more than one row per bar and one.
+        As `call`; an OutputError when no DataFrame came back. More than one row per bar and one are not taken.
         """
         room, started = frames.rows + 1, time.monotonic()
         end, (verdict, note, values) = self._exchange(
