@@ -72,6 +72,8 @@ class CompetitorTest:
     """A competitor's figures and how often searchers without skill do as well."""
 
     name: str
+    control: bool
+    """Whether it is a searcher without skill itself: its p is no claim."""
     attempts: int
     budget: int
     champion: float | None
@@ -199,6 +201,7 @@ def tested(racer: CompetitorView, view: RaceView, nulls: Sequence[Null], budget:
     )
     return CompetitorTest(
         name=racer.name,
+        control=racer.joined.harness == "control",
         attempts=len(racer.closed),
         budget=racer.joined.budget,
         champion=champion,
@@ -262,11 +265,11 @@ def _race_lines(answer: PlaceboAnswer) -> list[str]:
         *_columns(rows, text=2),
         "p = (1 + placebos at or above) / (runs + 1); of the two searchers the larger one",
     ]
-    need = runs_needed(ALPHA, len(answer.competitors))
+    claims = sum(not racer.control for racer in answer.competitors) or len(answer.competitors)
+    need = runs_needed(ALPHA, claims)
     if answer.runs < need:
         lines.append(
-            f"with {len(answer.competitors)} competitors a p that holds at {ALPHA:.0%} after Holm's correction "
-            f"needs --runs {need}"
+            f"with {claims} competitors a p that holds at {ALPHA:.0%} after Holm's correction needs --runs {need}"
         )
     others = [racer.name for racer in answer.competitors if racer.budget != answer.plan.budget]
     if others:

@@ -12,6 +12,8 @@ SEED = 20_261_130
 TRIALS_WHOLE = 2_000
 """Up to so many attempts with returns in a race, PBO looks at all of them."""
 COLUMNS_ALL, COLUMNS_LEAST = 3_000, 60
+DRAWS_ALL = 60_000
+"""Of N*, by all competitors together: each draw takes a normal number a day, whatever the number of attempts."""
 DRAWS_TIMES_TRIALS, DRAWS_MOST, DRAWS_LEAST = 7_500_000, 10_000, 300
 PANELS_ALL, PANELS_MOST, PANELS_LEAST = 500, 100, 15
 SEARCHES_MOST = 60
@@ -50,7 +52,7 @@ def effort(trials: Sequence[int]) -> Effort:
     everything, racers = max(1, sum(trials)), max(1, len(trials))
     return Effort(
         columns=None if everything <= TRIALS_WHOLE else max(COLUMNS_LEAST, COLUMNS_ALL // racers),
-        draws=min(DRAWS_MOST, max(DRAWS_LEAST, DRAWS_TIMES_TRIALS // everything)),
+        draws=min(DRAWS_MOST, max(DRAWS_LEAST, min(DRAWS_ALL // racers, DRAWS_TIMES_TRIALS // everything))),
         panels=min(PANELS_MOST, max(PANELS_LEAST, PANELS_ALL // racers)),
         resamples=2_000 if racers <= 10 else 1_000,
     )

@@ -92,7 +92,7 @@ def _alone(race: Race, unit: Unit) -> str:
     seed, score = fixed(race.seed_score or 0.0), fixed(unit.score or 0.0)
     kind = ", a control without skill," if race.entrants[unit.members[0]].control else ""
     what = f"holds {score}" if not unit.replicated else f"holds {score} on average of {len(unit.members)} races"
-    return f"{unit.name}{kind} {what} against the seed’s {seed} after {tried}; alone, it is compared with nobody"
+    return f"{unit.name}{kind} {what} against the seed’s {seed} after {tried}; alone in the race, it is compared with nobody"
 
 
 def _name(unit: Unit) -> str:
@@ -111,16 +111,21 @@ def _placebo(race: Race, nulls: Nulls) -> str:
     if beaten:
         worst = max(nulls.held[entrant.index].p_holm or 0.0 for entrant in beaten)
         corrected = f", corrected for {len(asked)}" if len(asked) > 1 else ""
-        return f"{_some(beaten, 'beat', 'beats')} {blind} (p = {fixed(worst, 3)}{corrected})"
+        return f"{_some(beaten, 'beat', 'beats')} {blind} (p {_bound(beaten)} {fixed(worst, 3)}{corrected})"
     above = [entrant for entrant in asked if (nulls.held[entrant.index].p_value or 1.0) <= nulls.alpha]
     smallest = min(nulls.held[entrant.index].p_value or 0.0 for entrant in asked)
     if not above:
         return f"none beats {blind} (smallest p = {fixed(smallest, 3)})"
-    more = f": {nulls.runs_needed} could tell" if runs < nulls.runs_needed else ""
+    largest = max(nulls.held[entrant.index].p_value or 0.0 for entrant in above)
+    more = f" ({nulls.runs_needed} could tell)" if runs < nulls.runs_needed else ""
     return (
-        f"{_some(above, 'stand out', 'stands out')} against {blind} (p = {fixed(smallest, 3)}), "
+        f"{_some(above, 'stand out', 'stands out')} against {blind} (p {_bound(above)} {fixed(largest, 3)}), "
         f"not after correction for {len(asked)}{more}"
     )
+
+
+def _bound(entrants: list[Entrant]) -> str:
+    return "=" if len(entrants) == 1 else "≤"
 
 
 def _some(entrants: list[Entrant], many: str, one: str) -> str:

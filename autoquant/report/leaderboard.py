@@ -134,7 +134,7 @@ def plain_leaderboard(board: Leaderboard) -> str:
 def notes(board: Leaderboard) -> list[str]:
     """What has to be known to read the ranks and the p-values."""
     if board.ranked_by == "daily returns":
-        lines = [f"= shares its rank: {board.separated} of {count(board.pairs, 'pair')} separate by daily returns"]
+        lines = [f"= shares its rank: {board.separated} of {count(board.pairs, 'pair')} told apart"]
     else:
         lines = [f"= shares its rank: within one noise floor. {board.ranked_by.removeprefix('noise floor: ')}"]
     lines = lines if len(board.places) > 1 else []

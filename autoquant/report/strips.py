@@ -10,7 +10,7 @@ from autoquant.report import figures as fig
 from autoquant.report.figures import Scale, tag
 from autoquant.report.text import fixed
 
-WIDTH = 300.0
+WIDTH = 248.0
 EDGE = 7.0
 
 Span = tuple[float, float]
