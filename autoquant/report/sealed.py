@@ -65,8 +65,10 @@ def sealed_chart(race: Race, lines: Sequence[Line], width: float) -> Markup:
     deepest = min(-0.05, *(float(line.fall.min()) for line in lines))
     d = Scale(deepest * 1.06, 0.0, top + gap + strip, top + gap)
     back = [*reversed(lines)]
+    rows = 4 if narrow else 6
+    digits = 1 if all(abs(10 * value - round(10 * value)) < 1e-9 for value in fig.ticks(y.low, y.high, rows)) else 2
     layers = [
-        axis(x, y, 4 if narrow else 6, lambda value: fixed(value, 1)),
+        axis(x, y, rows, lambda value: fixed(value, digits)),
         fig.text(2.0, 10.0, "equity", "axis"),
         tag("path", d=f"M{fig.coordinate(x.start)} {fig.coordinate(y(1.0))}H{fig.coordinate(x.end)}", class_="cash"),
         axis(x, d, 2 if narrow else 3, lambda value: percent(value, 0)),

@@ -226,3 +226,13 @@ def test_facts_carry_the_sealed_year_with_its_reference_and_no_verdict_for_it(tm
     assert ("confirmed", None) == (facts["sol"]["verdict"], facts["buy and hold"]["verdict"])
     assert None not in (facts["buy and hold"]["sharpe"], facts["buy and hold"]["return"])
     assert "buy and hold" not in {verdict.name for verdict in race_of(case).lockbox.verdicts}
+
+
+def test_no_two_levels_of_the_axis_read_the_same(tmp_path: Path):
+    for drift in (0.0001, 0.002, 0.006):
+        case = raced(tmp_path / str(drift), "sol")
+        case.open_lockbox(judged(case, sol=drift), days=120)
+        svg = section(case).split("<svg")[1]
+        levels = re.findall(r'text-anchor="end"[^>]*>([\d.]+)<|>([\d.]+)</text>', svg)
+        labels = [first or second for first, second in levels]
+        assert len(labels) == len(set(labels)) > 2
