@@ -86,7 +86,7 @@ def race_page(collected: Collected, *, watched: bool = False) -> str:
             },
             standings.context(race, table, evidence),
             course.context(race, table),
-            sealed.context(race),
+            sealed.context(race, table),
             sure.context(race, table, evidence),
             attempts.context(collected, table),
             discovery.context(race, table),
