@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from itertools import accumulate
 
 from autoquant.report.figures import ticks
 from autoquant.report.model import Attempt, Entrant
@@ -63,16 +62,12 @@ def positions(entrant: Entrant, axis: Axis) -> tuple[float | None, ...]:
         return tuple(float(attempt.number) for attempt in attempts)
     if axis is Axis.TIME:
         return tuple(attempt.agent_seconds for attempt in attempts)
-    if axis is Axis.TOKENS:
-        return _summed([attempt.tokens for attempt in attempts])
-    if any(attempt.tokens is not None and attempt.cost is None for attempt in attempts):
-        return (None,) * len(attempts)
-    return _summed([attempt.cost for attempt in attempts])
+    return entrant.tokens_so_far if axis is Axis.TOKENS else entrant.cost_so_far
 
 
 def extent(entrant: Entrant, axis: Axis) -> float:
     """Where the competitor's lines end: at all it used, with what came to no further attempt."""
-    last = max((attempt.number for attempt in entrant.attempts if attempt.status is not None), default=0)
+    last = entrant.last_closed
     if axis is Axis.ATTEMPT:
         return float(last)
     places = [place for place in positions(entrant, axis)[:last] if place is not None]
@@ -146,12 +141,6 @@ def marks(axis: Axis, high: float, wanted: int) -> tuple[tuple[float, str], ...]
     found = ticks(0.0, high / measure.size, wanted)
     kept = [value for value in found if axis is not Axis.ATTEMPT or value == int(value)]
     return tuple((value * measure.size, "0" if value == 0 else measure.write(value * measure.size)) for value in kept)
-
-
-def _summed(amounts: Sequence[float | None]) -> tuple[float | None, ...]:
-    first = next((place for place, amount in enumerate(amounts) if amount is not None), len(amounts))
-    sums = accumulate(amount or 0.0 for amount in amounts[first:])
-    return (*(None for _ in amounts[:first]), *(float(total) for total in sums))
 
 
 def _total(entrant: Entrant, axis: Axis) -> float | None:

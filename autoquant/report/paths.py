@@ -49,6 +49,8 @@ def strokes(points: Iterable[Point], height: float) -> str:
 def stairs(points: Sequence[Point], until: float) -> str:
     """A line that holds each level until the next point, the last one until x = `until`; nothing of no points.
 
+    x never falls. Of several steps at one place only the last is drawn: a climb hides those before it.
+
     >>> stairs([(0.0, 9.0), (4.0, 5.5)], 10.0)
     'M0 9h4v-3.5h6'
     """
@@ -56,8 +58,8 @@ def stairs(points: Sequence[Point], until: float) -> str:
         return ""
     x, y = map(_tenths, points[0])
     parts = [f"M{_pair(x, y)}"]
-    for point in (*points[1:], (until, points[-1][1])):
-        to_x, to_y = map(_tenths, point)
+    levels = {_tenths(to_x): _tenths(to_y) for to_x, to_y in (*points[1:], (until, points[-1][1]))}
+    for to_x, to_y in levels.items():
         parts += [f"h{_short(to_x - x)}"] if to_x != x else []
         parts += [f"v{_short(to_y - y)}"] if to_y != y else []
         x, y = to_x, to_y

@@ -10,7 +10,7 @@ from autoquant.report import axes, figures
 from autoquant.report.axes import Axis, Placing
 from autoquant.report.model import Course, Entrant
 
-DOTS = 2500
+DOTS = 2000
 """Attempts drawn as dots in one chart; of more, a part."""
 FENCE = 1.5
 """Attempts further below the seed than this many score points stand on the lower edge and are counted there."""

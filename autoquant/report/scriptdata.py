@@ -29,7 +29,7 @@ RELOAD = 60
 OPEN = "open"
 """Stands for the status of an attempt without a verdict."""
 
-_DECIMALS = {"score": 6, "delta": 4, "cost_usd": 4, "agent_seconds": 0}
+_DECIMALS = {"score": 5, "delta": 4, "cost_usd": 3, "agent_seconds": 0}
 """Of what a lean page rounds."""
 
 _CORE: dict[str, Callable[[Attempt], Any]] = {

@@ -80,6 +80,8 @@ def _about(scene: Scene, axis: Axis) -> tuple[str, ...]:
     notes = list(_MEASURES[axis])
     if axis is Axis.TIME and (lost := sum(_lost(runner.entrant) for runner in runners)):
         notes.append(f"Nobody saw the end of {count(lost, 'session')}: there the time up to the last attempt counts.")
+    if axis is Axis.TIME and axes.unit(axis, max(runner.placing.end for runner in runners)).size < 60.0:
+        notes.append("The record’s clock counts whole seconds.")
     if early := sum(list(runner.placing.places.values()).count(None) for runner in runners):
         verb = "is" if early == 1 else "are"
         notes.append(f"{count(early, 'attempt')} before a competitor’s first figure {verb} not drawn.")

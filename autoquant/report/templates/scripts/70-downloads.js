@@ -124,7 +124,7 @@
     offer(fileName("attempts.json"), text + "\n", "application/json");
   });
   const note = data.lean
-    ? "Of so many attempts only what the charts need, scores to six decimals; everything stands in the ledger."
+    ? "Of so many attempts only what the charts need, scores to five decimals; everything stands in the ledger."
     : "Every attempt, numbers as the record holds them; missing is empty in CSV and null in JSON.";
   if (racers.some((racer) => racer.attempts.length)) {
     const home = document.getElementById("downloads") ?? document.querySelector('section[aria-labelledby="provenance"]');
