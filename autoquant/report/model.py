@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from itertools import accumulate
 
 from autoquant.ledger.views import UsageTotal
 
@@ -240,10 +243,27 @@ class Entrant:
     left: str | None = None
     """The fault for which the arena starts no more sessions of it; None while it races, and when it has ended."""
 
-    @property
+    @cached_property
     def closed(self) -> int:
         """Attempts that have a verdict."""
         return sum(attempt.status is not None for attempt in self.attempts)
+
+    @cached_property
+    def last_closed(self) -> int:
+        """The highest number of those; 0 when there is none."""
+        return max((attempt.number for attempt in self.attempts if attempt.status is not None), default=0)
+
+    @cached_property
+    def tokens_so_far(self) -> tuple[float | None, ...]:
+        """By attempt, tokens put down to attempts up to it; None before the first figure, which 0 would not say."""
+        return _so_far([attempt.tokens for attempt in self.attempts])
+
+    @cached_property
+    def cost_so_far(self) -> tuple[float | None, ...]:
+        """As `tokens_so_far`, in US dollars; None throughout when some tokens have no price."""
+        if any(attempt.tokens is not None and attempt.cost is None for attempt in self.attempts):
+            return (None,) * len(self.attempts)
+        return _so_far([attempt.cost for attempt in self.attempts])
 
     @property
     def score(self) -> float | None:
@@ -254,6 +274,12 @@ class Entrant:
     def working_score(self) -> float | None:
         """The working parent's score."""
         return self.working[-1].score if self.working else None
+
+
+def _so_far(amounts: Sequence[float | None]) -> tuple[float | None, ...]:
+    first = next((place for place, amount in enumerate(amounts) if amount is not None), len(amounts))
+    sums = accumulate(amount or 0.0 for amount in amounts[first:])
+    return (*(None for _ in amounts[:first]), *(float(total) for total in sums))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Literal
 
@@ -229,8 +230,9 @@ def ratios(sums: Floats, squares: Floats, rows: int, centre: Floats | float) -> 
     return np.divide(mean, spread, out=np.zeros_like(mean), where=spread > np.maximum(DUST * np.abs(mean), 1e-15))
 
 
+@cache
 def half_splits(blocks: int) -> Floats:
-    """One of each pair of complementary halves, the one with the first block: (splits, S) of 0 and 1.
+    """One of each pair of complementary halves, the one with the first block: (splits, S) of 0 and 1, read-only.
 
     >>> half_splits(4).tolist()
     [[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0]]
@@ -239,6 +241,7 @@ def half_splits(blocks: int) -> Floats:
     chosen = np.zeros((math.comb(blocks - 1, blocks // 2 - 1), blocks))
     chosen[:, 0] = 1.0
     np.put_along_axis(chosen, members.reshape(len(chosen), -1), 1.0, axis=1)
+    chosen.flags.writeable = False
     return chosen
 
 
