@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from autoquant import files
+from autoquant import bulk, files
 from autoquant.errors import UserError
 from autoquant.protocol import PROTOCOL
 from autoquant.report import charts, findings, journal, rows, sources, text, trust
@@ -16,8 +16,20 @@ from autoquant.report.collect import Collected, collect, newest_race
 from autoquant.report.colour import ink
 from autoquant.report.evidence import evidence_of
 from autoquant.report.frames import Drawing
+from autoquant.report.graded import graded_of
 from autoquant.report.model import Fact, Journal, Tone
-from autoquant.report.panels import attempts, course, discovery, provenance, resemblance, sealed, standings, sure, work
+from autoquant.report.panels import (
+    attempts,
+    course,
+    discovery,
+    graded,
+    provenance,
+    resemblance,
+    sealed,
+    standings,
+    sure,
+    work,
+)
 from autoquant.report.render import render
 from autoquant.report.scene import Scene
 from autoquant.report.scriptdata import RELOAD, script_data
@@ -53,6 +65,7 @@ def render_report(
     return out
 
 
+@bulk.uncollected()
 def page(state_dir: Path, race: str | None, *, home: Path, source: str | None = None, watched: bool = False) -> str:
     """The page as text; parameters as `render_report`."""
     name = race if race is not None else newest_race(state_dir)
@@ -91,6 +104,7 @@ def race_page(collected: Collected, *, watched: bool = False) -> str:
             attempts.context(collected, table),
             discovery.context(race, table),
             resemblance.context(race, collected.returns, table),
+            graded.context(graded_of(collected.layout.state, race)),
             work.context(race),
             provenance.context(race),
         ),

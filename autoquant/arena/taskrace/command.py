@@ -57,7 +57,8 @@ def _add(commands: Commands, name: str, summary: str, description: str) -> argpa
 def _race(options: Options) -> int:
     from autoquant.arena.show.voice import Voice
     from autoquant.arena.taskrace.launch import TaskOptions, start
-    from autoquant.arena.taskrace.table import plain_table, table_of
+    from autoquant.arena.taskrace.table import plain_table
+    from autoquant.ledger.graded import table_of
 
     voice = Voice(cli.note, cli.progress, live=sys.stderr.isatty())
     asked = TaskOptions(
@@ -87,7 +88,8 @@ def _race(options: Options) -> int:
 def _status(options: Options) -> int:
     from autoquant.arena.show.status import find_race, race_view
     from autoquant.arena.taskrace.launch import tasks_state
-    from autoquant.arena.taskrace.table import plain_table, table_of
+    from autoquant.arena.taskrace.table import plain_table
+    from autoquant.ledger.graded import table_of
 
     table = table_of(race_view(find_race(tasks_state(options.state_dir), options.race)))
     if options.json:
