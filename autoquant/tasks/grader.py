@@ -52,13 +52,13 @@ def grade(parent: WarmParent, source: bytes, ground: Ground, *, final: bool = Fa
     findings = scan(source)
     refusal = read_source(source, spec)
     if refusal is not None:
-        return _refused(ground, source, verdicts, refusal, findings)
+        return replace(_refused(ground, source, verdicts, refusal, findings), final=final)
     preload(parent, source, spec)
     first, second = _twice(parent, source, ground, reveal)
     verdicts |= {name: Verdict(True) for name in ("parses", "defines") if name in verdicts}
     verdicts |= {name: v for name, v in _format(spec, first, second).items() if name in verdicts}
     if first.trades is None:
-        return _graded(ground, verdicts, None, findings, first.seconds)
+        return replace(_graded(ground, verdicts, None, findings, first.seconds), final=final)
     came = replayed(first.trades, spec.shown(ground.shown), spec)
     verdicts |= {name: v for name, v in _economy(spec, came).items() if name in verdicts}
     if "no_look_ahead" in verdicts and verdicts["exposure"].passed and verdicts["reasonable"].passed:

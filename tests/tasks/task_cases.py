@@ -123,3 +123,36 @@ def plain_pairs(
                 counter = cooldown if side and runs_in_position else counter
         path[i + lag] = (side, -side)
     return rows_of(path[: len(spread)])
+
+
+def planted(seed: int, bars: int, swing: float, *, first_day: str = "2022-06-01") -> Bars:
+    """Two indices whose ratio swings around its mean: what bets on its return earns, the more the wider it swings.
+
+    Parameters
+    ----------
+    swing : standard deviation of the ratio's logarithm; 0 leaves nothing to earn, costs to pay.
+    """
+    rng = np.random.default_rng(seed)
+    bank = 40_000.0 * np.exp(np.cumsum(rng.normal(0, 3e-4, bars)))
+    gap, apart = 0.0, np.empty(bars)
+    for i, shock in enumerate(rng.normal(0, np.sqrt(1 - 0.98**2), bars)):
+        gap = 0.98 * gap + shock
+        apart[i] = gap
+    noise = np.cumsum(rng.normal(0, 1e-4, bars))
+    nifty = 0.4 * bank * np.exp(swing * apart + noise)
+    first = int(np.datetime64(first_day, "ms").astype(np.int64)) + (9 * 60 + 15) * MINUTE_MS
+    return bars_of(np.round(nifty * 20) / 20, np.round(bank * 20) / 20, first_ms=first)
+
+
+REVERTS = (
+    "apart = np.log(nifty_df['Close'] / banknifty_df['Close'])",
+    "apart = ((apart - apart.rolling(375).mean()) / apart.rolling(375).std()).fillna(0.0).to_numpy()",
+    "rows, side = [], 0",
+    "for i in range(len(apart) - 1):",
+    "    wanted = -1 if apart[i] > 1.5 else 1 if apart[i] < -1.5 else 0 if side * apart[i] > 0 else side",
+    "    if wanted != side:",
+    "        side = wanted",
+    "        rows.append((i + 1, side * 1.0, side * -0.4))",
+)
+"""Body of an honest hedged solution that bets on the return of the ratio."""
+AS_TABLE = "return pd.DataFrame(rows, columns=['bar', 'nifty_position', 'banknifty_position'])"
