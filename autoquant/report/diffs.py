@@ -132,8 +132,8 @@ class Allowance:
         return True
 
 
-def compare(texts: Texts, before: str, after: str, allowance: Allowance) -> Change:
-    """One text against another, at most `LINES` lines of it."""
+def compare(texts: Texts, before: str, after: str, allowance: Allowance, *, lines: bool = True) -> Change:
+    """One text against another, at most `LINES` lines of it; without `lines` only how many there are."""
     old, new = texts.lines(before), texts.lines(after)
     if isinstance(old, str):
         return Change(before, after, missing=f"the parent’s text {old}")
@@ -142,7 +142,7 @@ def compare(texts: Texts, before: str, after: str, allowance: Allowance) -> Chan
     if old == new:
         return Change(before, after)
     edits, coarse = _edits(old, new, allowance)
-    runs, more = _shown(old, new, _hunks(edits))
+    runs, more = _shown(old, new, _hunks(edits)) if lines else ((), 0)
     return Change(
         before,
         after,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 
 from markupsafe import Markup
@@ -73,32 +74,39 @@ def tally(entrant: Entrant) -> str:
 
 def _strokes(attempts: Sequence[Attempt], x: Scale, base: float) -> list[Markup]:
     """One path per kind of status, discards first, so that nothing hides beneath them."""
-    kinds: dict[tuple[float, str], list[float]] = {}
+    kinds: dict[tuple[float, str], list[int]] = {}
+    step = (x.end - x.start) / (x.high - x.low)
+    dense = step < _DENSE
     for attempt in attempts:
-        kinds.setdefault(STROKES.get(attempt.status or "", (0.0, "stroke discard")), []).append(x(attempt.number))
-    dense = (x.end - x.start) / (x.high - x.low) < _DENSE
+        kind = STROKES.get(attempt.status or "", (0.0, "stroke discard"))
+        place = x.start + (attempt.number - x.low) * step
+        kinds.setdefault(kind, []).append(10 * round(place) if dense else round(10 * place))
     return [
-        tag("path", d=_marks(places, base, height, dense=dense), class_=class_)
-        for (height, class_), places in sorted(kinds.items(), key=lambda kind: (kind[0][0] != 0.0, kind[0]))
+        tag("path", d=_marks(tenths, base, height, dense=dense), class_=class_)
+        for (height, class_), tenths in sorted(kinds.items(), key=lambda kind: (kind[0][0] != 0.0, kind[0]))
     ]
 
 
-def _marks(places: Sequence[float], base: float, height: float, *, dense: bool) -> str:
+def _marks(tenths: Sequence[int], base: float, height: float, *, dense: bool) -> str:
     """Path of upright strokes, or of dots where the height is 0, by steps from one to the next: few bytes each.
 
     Where attempts are closer than pixels, marks on one pixel are drawn once, and neighbouring dots as a line.
+
+    Parameters
+    ----------
+    tenths : places in tenths of a pixel.
     """
-    places = sorted({round(place, 0 if dense else 1) for place in places})
-    number = fig.coordinate
-    parts = [f"M{number(places[0])} {number(base)}{_mark(height)}"]
+    places = sorted(set(tenths))
+    mark, back = f"v{fig.coordinate(-height)}" if height else "h0", fig.coordinate(height)
+    parts = [f"M{_pixels(places[0])} {fig.coordinate(base)}{mark}"]
     for before, place in pairwise(places):
-        step = number(place - before)
-        if height == 0 and dense and place - before <= 1.0:
-            parts.append(f"h{step}")
+        if dense and height == 0 and place - before <= 10:
+            parts.append(f"h{_pixels(place - before)}")
         else:
-            parts.append(f"m{step} {number(height)}{_mark(height)}")
+            parts.append(f"m{_pixels(place - before)} {back}{mark}")
     return "".join(parts)
 
 
-def _mark(height: float) -> str:
-    return f"v{fig.coordinate(-height)}" if height else "h0"
+@cache
+def _pixels(tenths: int) -> str:
+    return fig.coordinate(tenths / 10)

@@ -22,15 +22,16 @@ from autoquant.report.text import fixed
 
 ROWS = 3000
 """Attempts in the tables of one page; beyond that each competitor shows its accepted ones and its newest."""
-SHARE = 1_450
-"""Bytes of the page that the tables may take per shown attempt, of at least `SHARED` attempts."""
-SHARED = 750
-ROW_BYTES = 890
-"""About what an attempt takes that is told in short, without its description."""
+SHARE, FURTHER, SHARED = 1_450, 1_150, 750
+"""Bytes of the page that the tables may take for each of the first `SHARED` attempts, and for each further one."""
+ROW_BYTES, STRESS_BYTES = 840, 110
+"""About what an attempt takes that is told in short, without its description; with stress on record so much more."""
 COMMAND_BYTES = 120
 """The same for the command that shows a diff."""
-FULL_BYTES = 270
+FULL_BYTES = 250
 """What its gates and bars add where it is told in full."""
+_SMALL = 200
+"""With less room than this no diff is written out."""
 LEVERAGE = "leverage"
 """The gate that a strategy meets by setting it: told only where it fails."""
 
@@ -93,13 +94,13 @@ def race_rows(race: Race, entrants: Sequence[Entrant], texts: Texts) -> list[lis
         ((entrant, attempt) for entrant, attempts in zip(entrants, chosen, strict=True) for attempt in attempts),
         key=lambda pair: (pair[1].status not in ACCEPTED, -pair[1].number, pair[0].index),
     )
-    least = sum(ROW_BYTES + COMMAND_BYTES + _size(attempt.description) for _, attempt in wanted)
-    room = _Room(SHARE * max(SHARED, len(wanted)) - least)
+    share = SHARE * SHARED + FURTHER * max(0, len(wanted) - SHARED)
+    room = _Room(share - sum(_least(attempt) for _, attempt in wanted))
     work = Allowance()
     told: dict[tuple[int, int], Row] = {}
     for entrant, attempt in wanted:
-        change = compare(texts, _parent(race, entrant, attempt), attempt.strategy, work)
-        full = room.takes(FULL_BYTES + _size(attempt.reason), always=attempt.status in ACCEPTED)
+        change = compare(texts, _parent(race, entrant, attempt), attempt.strategy, work, lines=room.left > _SMALL)
+        full = room.takes(FULL_BYTES + _size(attempt.reason))
         shown = change if room.takes(max(0, change.size - COMMAND_BYTES)) else change.counts
         told[entrant.index, attempt.number] = _row(entrant, attempt, full, shown, race)
     return [
@@ -119,9 +120,9 @@ class _Room:
 
     left: int
 
-    def takes(self, size: int, *, always: bool = False) -> bool:
-        """Whether so many fit, or have to; then they are gone."""
-        if size > self.left and not always:
+    def takes(self, size: int) -> bool:
+        """Whether so many fit; then they are gone."""
+        if size > self.left:
             return False
         self.left -= size
         return True
@@ -193,6 +194,12 @@ def _nearest(gates: Sequence[Gate]) -> str:
 def _shifted(attempt: Attempt) -> str:
     scores = [one.score for one in attempt.stress.shifted if one.score is not None] if attempt.stress else []
     return f"{fixed(min(scores))} to {fixed(max(scores))}" if scores else ""
+
+
+def _least(attempt: Attempt) -> int:
+    """Bytes of an attempt that is told in short."""
+    stress = STRESS_BYTES if attempt.stress else 0
+    return ROW_BYTES + stress + COMMAND_BYTES + _size(attempt.description)
 
 
 def _size(words: str) -> int:

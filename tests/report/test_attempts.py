@@ -210,7 +210,7 @@ def test_accepted_attempts_are_told_in_full_then_the_newest(full_size: RaceCase)
     short = next(words for number, status, words in bodies if number == 1)
     assert "<p>drawdown 12.0\u202f% ≤ 25.0\u202f%\n" in short
     assert re.search(r"<p>\d+ lines added, \d+ removed\n+<pre class=copy>git diff --no-index state/races/autumn", short)
-    assert re.search(r"[\d,]+ older ones that were not accepted are told in short", shown)
+    assert re.search(r"is newest is told in full; [\d,]+ others in short", shown)
 
 
 def test_thinned_tables_keep_what_was_accepted_and_the_newest(monkeypatch: pytest.MonkeyPatch, full_size: RaceCase):
