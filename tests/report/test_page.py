@@ -163,11 +163,11 @@ def test_a_finished_race_shows_its_sections_in_order(full_state: Path):
         assert words in text[: places[0]]
 
 
-def test_the_verdict_names_leader_gap_floor_and_sealed_outcome(full_state: Path):
+def test_the_verdict_names_leader_and_sealed_outcome(full_state: Path):
     text = parsed(drawn(full_state)).text
-    assert "grok holds " in text
-    assert "On sealed data 1 of " in text
-    assert "champions is confirmed: sol." in text
+    assert "So far grok " in text
+    assert " by the noise floor alone; " in text
+    assert "champions is confirmed on sealed data: sol." in text
 
 
 def test_an_extension_is_marked_valid_only_and_budgets_as_different(full_state: Path):
@@ -401,7 +401,7 @@ def test_a_complete_race_on_the_archive_is_publishable(tmp_path: Path):
     case.open_lockbox({"seed": (None, 0, "insufficient evidence", 0.0001), "a": ("a", 1, "confirmed", 0.002)}, days=30)
     text = parsed(drawn(tmp_path)).text
     assert "publishable: yes" in text
-    assert "On sealed data a is confirmed." in text
+    assert "; a is confirmed on sealed data." in text
 
 
 def test_long_races_show_a_part_of_the_rows_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
