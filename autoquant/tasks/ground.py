@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from autoquant import codec, files
-from autoquant.errors import ConfigError
+from autoquant.errors import ConfigError, InfrastructureFault
 from autoquant.market.indices import Bars, index_folder, load_manifest, load_part
 from autoquant.sandbox import WarmParent
 from autoquant.tasks import replay
@@ -50,6 +50,6 @@ def _stored_truth(folder: Path, parent: WarmParent, spec: TaskSpec, bars: Bars) 
         if stored.origin in (PUBLISHED, REFERENCE) and set(stored.figures) == set(spec.tolerances):
             return stored
     truth = truth_of(parent, spec, bars)
-    with contextlib.suppress(OSError):  # a folder that may only be read: it is worked out again next time
+    with contextlib.suppress(InfrastructureFault):  # a folder that may only be read: it is worked out again next time
         files.atomic_write(path, codec.dumps(truth) + "\n", durable=False)
     return truth
