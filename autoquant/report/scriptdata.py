@@ -1,6 +1,7 @@
 """What the page's script reads, and what the downloads are made of: every attempt, in columns.
 
-    {"race": "autumn", "reload": null, "seed": 0.31, "floor": 0.312, "lean": false,
+    {"race": "autumn", "source": "synthetic", "warning": "Synthetic market. …", "stamp": "synthetic", "reload": null,
+     "seed": 0.31, "floor": 0.312, "lean": false,
      "statuses": ["keep", …, "open"], "axes": ["attempt", "time"],
      "competitors": ["sol", …], "control": [false, …], "ends": [{"attempt": 50, "time": 8100.0}, …],
      "attempts": [{"utc": […], "status": […], "score": […], …}, …]}
@@ -60,6 +61,9 @@ def script_data(race: Race, *, watched: bool = False) -> dict[str, Any]:
     offered = axes.offered(race.entrants)
     return {
         "race": race.name,
+        "source": race.source.name,
+        "warning": race.source.banner or None,
+        "stamp": race.source.stamp.lower(),
         "reload": RELOAD if watched and not race.finished else None,
         "seed": race.seed_score,
         "floor": race.noise_floor,

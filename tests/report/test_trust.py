@@ -13,6 +13,7 @@ from autoquant.report import report_facts, trust
 from autoquant.report.collect import collect
 from autoquant.report.model import Fact, Race, Tone
 from autoquant.report.page import page
+from autoquant.report.scriptdata import script_data
 
 
 def complete(state: Path, *, checks: int = 1, **facts: object) -> RaceCase:
@@ -172,8 +173,9 @@ def test_another_source_is_in_title_banner_strip_json_and_in_the_sealed_year(
         year = html[html.index('aria-labelledby="sealed"') :]
         assert 2 == year[: year.index("</section>")].count(f">{stamp}<")
         assert Tone.BAD is trust.strip(race(case))[0].tone
-        facts = report_facts(tmp_path, None)
+        facts, data = report_facts(tmp_path, None), script_data(race(case))
         assert words in facts["source_warning"]
+        assert (source, True, stamp.lower()) == (data["source"], words in data["warning"], data["stamp"])
         assert not facts["publishable"].yes
 
 

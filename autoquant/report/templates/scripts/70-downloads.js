@@ -1,7 +1,7 @@
 // What a reader takes along: the attempts as CSV and JSON, each chart as an SVG file, a command to the clipboard.
 
 {
-  const fileName = (...parts) => ["autoquant", data.race, ...parts].join("-").replace(/[^\w.-]+/g, "-");
+  const fileName = (...parts) => ["autoquant", data.race, data.stamp, ...parts].filter(Boolean).join("-").replace(/[^\w.-]+/g, "-");
 
   const COLUMNS = [
     "competitor", "attempt", "utc", "status", "score", "delta", "folds_better", "score_double_cost", "score_one_bar_later",
@@ -120,7 +120,7 @@
     offer(fileName("attempts.csv"), csv(rows, used(rows)), "text/csv;charset=utf-8");
   });
   const objects = tool("attempts.json", () => {
-    const text = JSON.stringify({ race: data.race, attempts: records() }, null, 1);
+    const text = JSON.stringify({ race: data.race, source: data.source, warning: data.warning, attempts: records() }, null, 1);
     offer(fileName("attempts.json"), text + "\n", "application/json");
   });
   const note = data.lean
