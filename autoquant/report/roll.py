@@ -26,7 +26,7 @@ def roll_scale(entrants: Sequence[Entrant], width: float) -> Scale:
     """Pixel of an attempt's number, the same for every row: names stand before it and counts behind it."""
     narrow = is_narrow(width)
     last = max((max(entrant.budget, len(entrant.attempts)) for entrant in entrants), default=0)
-    return Scale(1, float(max(2, last)), 6.0 if narrow else 214.0, width - (8.0 if narrow else 128.0))
+    return Scale(1, float(max(2, last)), 6.0 if narrow else 214.0, width - (8.0 if narrow else 140.0))
 
 
 def roll_chart(entrants: Sequence[Entrant], width: float) -> Markup:
