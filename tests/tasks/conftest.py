@@ -15,8 +15,6 @@ from autoquant.sandbox import WarmParent
 from autoquant.tasks.grader import Ground
 from autoquant.tasks.solution import LIMITS
 
-REAL_SPLIT = "2024-10-01"
-
 
 @pytest.fixture(scope="session")
 def parent() -> Iterator[WarmParent]:
