@@ -76,7 +76,7 @@ def test_a_chart_as_a_file_stands_alone(stand: Stand, shelf: Shelf, tmp_path: Pa
 
 def test_a_command_is_copied_whole(stand: Stand, shelf: Shelf):
     with stand.open(shelf.finished, permissions=["clipboard-read", "clipboard-write"]) as page:
-        command = page.locator('section[aria-labelledby="provenance"] pre.copy').first
+        command = page.locator('section[aria-labelledby="provenance"] .copy').first
         button = page.locator('section[aria-labelledby="provenance"] button.copier').first
         button.click()
         page.get_by_text("copied", exact=True).first.wait_for()
