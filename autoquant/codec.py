@@ -165,9 +165,13 @@ def _number(data: Any) -> float:
         return data
     if not isinstance(data, int | float) or isinstance(data, bool):
         raise _expected("a number", data)
-    if not math.isfinite(data):
+    try:
+        value = float(data)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):
         raise _expected("a finite number", data)
-    return float(data)
+    return value
 
 
 def _whole_number(data: Any) -> Any:

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from autoquant import files
 from autoquant.errors import LedgerError
-from autoquant.ledger.lines import Chain, read_chain, seal
+from autoquant.ledger.chain import Chain, read_chain
+from autoquant.ledger.lines import seal
 from autoquant.ledger.records import GENESIS, Record, RecordBody
 from autoquant.ledger.replay import Replayer
 from autoquant.ledger.views import RaceView

@@ -1,17 +1,14 @@
-"""One record to one line of canonical JSON and back, and the check of a whole file's chain. Reads only."""
+"""One record to one line of canonical JSON and back. Nothing is read from disk or written."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from autoquant import bulk, codec
+from autoquant import codec
 from autoquant.errors import AutoQuantError, LedgerError
-from autoquant.ledger.records import GENESIS, KINDS, Record, RecordBody, kind_of
+from autoquant.ledger.records import KINDS, Record, RecordBody, kind_of
 from autoquant.protocol import SCHEMA_VERSION
 
 _RESTORE = "restore the ledger from an export or a backup; it is never repaired in place"
@@ -50,65 +47,21 @@ def seal(body: RecordBody, *, seq: int, utc: str, previous: str) -> tuple[Record
     return record, codec.canonical(fields | {"digest": digest})
 
 
-@dataclass(frozen=True)
-class Chain:
-    """A verified file: its records, the bytes they cover, and what follows them."""
+def open_line(line: bytes, number: int, previous: str, where: str, *, vouched: bool = False) -> Record:
+    """The record of one line without its newline.
 
-    records: tuple[Record, ...]
-    size: int
-    """Bytes up to and with the last good line (its newline counted only if there)."""
-    last_line: bytes
-    """The last good line without its newline; empty for an empty ledger."""
-    lacks_newline: bool
-    """The last good line is whole but for its newline."""
-    torn_bytes: int
-    """Bytes of a half-written line behind it."""
-
-
-def read_chain(path: Path) -> Chain:
-    """Verify a ledger file from its first byte; nothing is changed. A missing file is an empty ledger.
-
-    Only the last line may be torn, and only by lacking its newline: a line that has one was once whole, so whatever
-    is wrong with it was done to it.
+    Parameters
+    ----------
+    line : of the file.
+    number, previous : which line it is, and the digest of the one before.
+    where : how it is named in an error.
+    vouched : somebody else looks at its form and digest, see `is_sound`.
 
     Raises
     ------
-    LedgerError : names file and line: not JSON, not in canonical form, an unknown kind, key or version, a wrong
-        digest, or a line that does not follow the one before (edited, removed, moved, repeated).
+    LedgerError : not JSON, not in canonical form, an unknown kind, key or version, a wrong digest, or a line that does
+        not follow the one before.
     """
-    records: list[Record] = []
-    name = str(path)
-    head, size, last, tail = GENESIS, 0, b"", b""
-    with bulk.uncollected():
-        for number, line in enumerate(_lines(path), start=1):
-            if not line.endswith(b"\n"):
-                tail = line
-                break
-            size, last = size + len(line), line[:-1]
-            record = _open_line(last, number, head, f"{name}:{number}")
-            records.append(record)
-            head = record.digest
-    if not tail:
-        return Chain(tuple(records), size, last, lacks_newline=False, torn_bytes=0)
-    try:
-        record = _open_line(tail, len(records) + 1, head, name)
-    except LedgerError:
-        return Chain(tuple(records), size, last, lacks_newline=False, torn_bytes=len(tail))
-    return Chain((*records, record), size + len(tail), tail, lacks_newline=True, torn_bytes=0)
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    """Lines with their newline, one at a time: a big race's ledger is larger than what its records take."""
-    try:
-        with path.open("rb") as handle:
-            yield from handle
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise LedgerError(f"{path}: {error.strerror or error}", "check that the file can be read") from error
-
-
-def _open_line(line: bytes, number: int, previous: str, where: str) -> Record:
     try:
         text = line.decode()
         fields = json.loads(text)
@@ -122,7 +75,7 @@ def _open_line(line: bytes, number: int, previous: str, where: str) -> Record:
             "use the release of autoquant that wrote it",
         )
     digest = fields["digest"]
-    if not _sound(text, fields, digest):
+    if not vouched and not _sound(text, fields, digest):
         raise LedgerError(f"{where}: the line was altered (its digest does not match)", _RESTORE)
     if fields["seq"] != number or fields["previous"] != previous:
         raise LedgerError(f"{where}: record {fields['seq']} does not follow the line before", _RESTORE)
@@ -134,6 +87,16 @@ def _open_line(line: bytes, number: int, previous: str, where: str) -> Record:
     except AutoQuantError as error:
         raise LedgerError(f"{where}: {error.message}", error.hint or _RESTORE) from error
     return Record(number, str(fields["utc"]), kind, body, previous, digest)
+
+
+def is_sound(line: bytes) -> bool:
+    """Whether a line is in canonical form and carries its digest; what it says, and behind what, is not asked."""
+    try:
+        text = line.decode()
+        fields = json.loads(text)
+        return _sound(text, fields, fields["digest"])
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return False
 
 
 def _sound(text: str, fields: dict[str, Any], digest: Any) -> bool:

@@ -74,6 +74,7 @@ def test_a_number_that_is_not_finite_is_refused_when_written(bad: float) -> None
         ('{"count": 1.5}', "file.count: expected a whole number, got 1.5"),
         ('{"count": 1, "share": NaN}', "file: not valid JSON"),
         ('{"count": 1, "share": 1e999}', "file.share: expected a finite number"),
+        (f'{{"count": 1, "share": 1{"0" * 400}}}', "file.share: expected a finite number"),
         ('{"count": 1, "share": "x"}', "file.share: expected a number, got 'x'"),
         ("[]", r"file: expected an object, got \[\]"),
         ("{", "file: not valid JSON"),
