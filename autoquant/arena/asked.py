@@ -7,7 +7,7 @@ from pathlib import Path
 
 from autoquant.arena.available import availabilities
 from autoquant.arena.roster.load import choose, load_roster
-from autoquant.arena.roster.replicates import require_different_searches, with_replicates
+from autoquant.arena.roster.replicates import with_replicates
 from autoquant.arena.show.voice import Voice
 from autoquant.errors import UserError
 from autoquant.harness import Availability, Competitor
@@ -23,12 +23,10 @@ def wanted(path: Path, names: str, replicates: int | None = None) -> tuple[Compe
     Raises
     ------
     ConfigError : the roster is wrong; names file and line.
-    UserError : an unknown name, replicates that cannot be, or one search twice.
+    UserError : an unknown name, or replicates that cannot be.
     """
     roster = load_roster(path)
-    chosen = with_replicates(choose(roster, names, str(path)), replicates, roster, str(path))
-    require_different_searches(chosen)
-    return chosen
+    return with_replicates(choose(roster, names, str(path)), replicates, roster, str(path))
 
 
 def who_can_run(

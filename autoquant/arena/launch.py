@@ -21,6 +21,7 @@ from autoquant.arena.doctor import readiness
 from autoquant.arena.referee.referee import RaceFacts, Referee
 from autoquant.arena.referee.standing import stored_strategy
 from autoquant.arena.roster.budgets import race_budget, require_budgets, unequal_budgets, with_budget
+from autoquant.arena.roster.replicates import require_different_searches
 from autoquant.arena.sessions.accounts import Accounts
 from autoquant.arena.sessions.confinement import pid_namespace
 from autoquant.arena.sessions.logs import latest_line
@@ -127,6 +128,7 @@ def start(options: StartOptions, voice: Voice, clock: Clock | None = None, pace:
     clock = clock or SystemClock()
     machine = Machine.here()
     asked = with_budget(wanted(options.roster, options.wanted, options.replicates), options.budget)
+    require_different_searches(asked)
     ground = race.survey(options.home, options.data_root)
     able, unable = who_can_run(asked, machine, options.skip_missing, voice)
     asked = tuple(competitor for competitor in asked if competitor.name in able)

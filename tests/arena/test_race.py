@@ -490,6 +490,14 @@ def test_the_public_archive_needs_no_permission_and_synthetic_data_give_a_demo(t
         race.admit(made_up, "race", "synthetic")
 
 
+def test_one_search_under_two_names_starts_no_race(world: RaceWorld):
+    for name in ("a", "b"):
+        world.racer(name, "", harness='"control"', model='"random"', argv="")
+    with pytest.raises(UserError, match="a and b are one search: random, seed 0"):
+        world.start()
+    assert () == tuple(race_names(world.state))
+
+
 def test_who_cannot_run_is_left_out_only_when_told(world: RaceWorld):
     world.racer("a", CLIMBER)
     world.racer("b", "", argv='["no-such-cli"]')
