@@ -12,7 +12,7 @@ from autoquant.report.evidence_search import Search
 from autoquant.report.leaderboard import place_of
 from autoquant.report.model import Race, Standing, Work
 from autoquant.report.nulls import Held, NullTable
-from autoquant.report.panels.sure import pair_rows
+from autoquant.report.panels.sure import separation_words
 from autoquant.stats.conventions import CONVENTIONS
 from autoquant.stats.multiple import Deflation, Hurdle
 from autoquant.stats.sharpe import annualised
@@ -82,21 +82,21 @@ def _ranking(ranking: Ranking) -> dict[str, Any]:
 def _pairs(ranking: Ranking) -> list[dict[str, Any]]:
     return [
         {
-            "first": row.first,
-            "second": row.second,
-            "by": "races" if row.pair.replicates else "days",
-            "difference": row.pair.difference,
-            "low": row.pair.low,
-            "high": row.pair.high,
-            "p": row.pair.p_value,
-            "p_corrected": row.pair.p_holm,
-            "separated": row.pair.separated,
-            "more_months": _finite(row.pair.months),
-            "races_each": _finite(row.pair.races),
-            "words": row.words,
-            "missing": row.pair.missing or None,
+            "first": ranking.units[pair.first].name,
+            "second": ranking.units[pair.second].name,
+            "by": "races" if pair.replicates else "days",
+            "difference": pair.difference,
+            "low": pair.low,
+            "high": pair.high,
+            "p": pair.p_value,
+            "p_corrected": pair.p_holm,
+            "separated": pair.separated,
+            "more_months": _finite(pair.months),
+            "races_each": _finite(pair.races),
+            "words": separation_words(pair),
+            "missing": pair.missing or None,
         }
-        for row in pair_rows(ranking)
+        for pair in ranking.pairs
     ]
 
 

@@ -103,7 +103,7 @@ def _placebo(race: Race, nulls: Nulls) -> str:
     """Who stands above searchers without skill, corrected for how many were held."""
     asked = [race.entrants[i] for i, held in enumerate(nulls.held) if held.p_holm is not None]
     if not asked:
-        missing = any(held.missing.startswith("no placebo") for held in nulls.held)
+        missing = any(held.missing.startswith(("no placebo", "no whole")) for held in nulls.held)
         return "nobody is held against blind searchers yet" if missing else ""
     runs = min(nulls.held[entrant.index].runs or 0 for entrant in asked)
     blind = count(runs, "blind searcher")

@@ -10,6 +10,7 @@ from autoquant.ledger.placebos import REFERENCES, Placebos, fitting_placebos
 from autoquant.protocol import PROTOCOL
 from autoquant.report import commands
 from autoquant.report.model import Entrant, Race
+from autoquant.report.text import listing
 from autoquant.stats.multiple import holm
 from autoquant.stats.placebo import Placebo, no_skill_band, placebo_test, runs_needed
 
@@ -182,6 +183,9 @@ def _held(entrant: Entrant, race: Race, table: NullTable | None) -> Held:
         return Held(None, {}, {}, None, None, missing)
     champion = _largest(entrant.score, table, {null: null.champions for null in table.nulls})
     best = _largest(_best(entrant, race), table, {null: null.bests for null in table.nulls})
+    absent = [WORDS[kind] for kind in REFERENCES if kind not in champion]
+    if absent:
+        return Held(table, champion, best, None, None, f"no whole placebo run yet: {listing(absent)}")
     return Held(table, champion, best, max(test.p_value for test in champion.values()), None, "")
 
 

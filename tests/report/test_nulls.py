@@ -9,7 +9,7 @@ from evidence_cases import champions, crashed, path, placebos, seeded_case, trie
 from race_cases import RaceCase
 
 from autoquant.arena import placebo_answer
-from autoquant.ledger.placebos import REFERENCES, fitting_placebos
+from autoquant.ledger.placebos import REFERENCES, cache_of, fitting_placebos
 from autoquant.report.collect import collect
 from autoquant.report.nulls import Held, Nulls, nulls_of
 
@@ -105,6 +105,15 @@ def test_nothing_stored_and_no_seed_score_are_two_reasons(tmp_path: Path):
     assert "no placebo races with 50 attempts on these data are stored" == found["a"].missing
     RaceCase(tmp_path / "none", seeded=False).join("a")
     assert "no seed score yet" == held(tmp_path / "none")[1]["a"].missing
+
+
+def test_a_kind_of_market_without_a_whole_run_leaves_the_leading_p_open(tmp_path: Path):
+    plan = placebos(champions(tmp_path, {"a": 2.05}), TENTHS)
+    for path_of_run in cache_of(tmp_path, plan).folder.glob("real-random-*.json"):
+        path_of_run.unlink()
+    found = held(tmp_path)[1]["a"]
+    assert {"flip", "permute"} == set(found.champion)
+    assert (None, "no whole placebo run yet: the real market") == (found.p_value, found.missing)
 
 
 def test_whoever_holds_the_seed_is_held_with_the_seeds_score(tmp_path: Path):

@@ -26,8 +26,10 @@ FOREST_MOST = 16
 TABLES_MOST = 3
 MATRIX_LEAST, MATRIX_MOST = 4, 10
 PAIRS_OPEN = 15
-"""Up to so many pairs are listed at once; of more, those of the first and of neighbours, the rest on demand."""
-PAIRS_MOST = 300
+"""Up to so many pairs are listed at once; of more, the first's, neighbours and what separates, the rest on demand."""
+FIRST_AGAINST, NEIGHBOURS = 12, 24
+PAIRS_MOST = 120
+"""On the page; `--json` has all."""
 CENTURY = 1200
 SEARCH_ROWS = 60
 
@@ -58,16 +60,18 @@ class SearchRow:
 def context(race: Race, table: Sequence[Standing], evidence: Evidence) -> dict[str, Any]:
     """Names for `panels/sure.html.j2`."""
     entrants = [standing.entrant for standing in table]
-    pairs = pair_rows(evidence.ranking)
-    near = pairs if len(pairs) <= PAIRS_OPEN else [row for row in pairs if _matters(row.pair)]
+    pairs = evidence.ranking.pairs
+    few = len(pairs) <= PAIRS_OPEN
+    near = [pair for pair in pairs if few or _matters(pair)]
+    far = [] if few else [pair for pair in pairs if not _matters(pair)]
     return {
         "conventions": CONVENTIONS,
         "evidence": evidence,
         "forests": [_forest(race, entrants, evidence, one) for one in evidence.nulls.tables[:TABLES_MOST]],
         "null_words": WORDS,
         "searches": [_search_row(entrant, evidence) for entrant in entrants],
-        "pairs_near": near,
-        "pairs_far": [row for row in pairs if row not in near][: max(0, PAIRS_MOST - len(near))],
+        "pairs_near": pair_rows(evidence.ranking, near[:PAIRS_MOST]),
+        "pairs_far": pair_rows(evidence.ranking, far[: max(0, PAIRS_MOST - len(near))]),
         "pairs_all": len(pairs),
         "matrix": _matrix(evidence.ranking),
         "shift_days": PROTOCOL.shift_days,
@@ -105,12 +109,12 @@ def _search_row(entrant: Entrant, evidence: Evidence) -> SearchRow:
     )  # fmt: skip
 
 
-def pair_rows(ranking: Ranking) -> list[PairRow]:
-    """Every pair, in words."""
+def pair_rows(ranking: Ranking, pairs: Sequence[Versus]) -> list[PairRow]:
+    """Some pairs of a ranking, all on one scale."""
     bounds = [bound for pair in ranking.pairs for bound in (pair.low, pair.high) if bound is not None]
     domain = strips.domain_of(bounds)
     rows = []
-    for pair in ranking.pairs:
+    for pair in pairs:
         words = separation_words(pair)
         drawing = None
         if pair.difference is not None and pair.low is not None and pair.high is not None:
@@ -155,7 +159,8 @@ def _races(races: float | None) -> str:
 
 
 def _matters(pair: Versus) -> bool:
-    return pair.first == 0 or pair.second == pair.first + 1 or pair.separated
+    against_first = pair.first == 0 and pair.second <= FIRST_AGAINST
+    return pair.separated or against_first or (pair.second == pair.first + 1 and pair.first < NEIGHBOURS)
 
 
 def _matrix(ranking: Ranking) -> list[list[Versus | None]] | None:
