@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from autoquant.executor import LocalPool
 from autoquant.report.collect import Collected
 from autoquant.report.evidence_effort import SEARCHES_MOST, Effort, effort
 from autoquant.report.evidence_pairs import Ranking, ranking
 from autoquant.report.evidence_scores import ScoreEstimate, score_estimates
 from autoquant.report.evidence_search import Search, search_of
+from autoquant.report.model import Entrant
 from autoquant.report.nulls import Nulls, nulls_of
 
 
@@ -48,8 +50,12 @@ def evidence_of(collected: Collected) -> Evidence:
     order = [index for unit in found.ranking.units for index in unit.members]
     chosen = set(order[:SEARCHES_MOST])
     race, trials = collected.race, collected.returns.trials
-    searches = tuple(
-        search_of(entrant, race, trials[entrant.index], found.effort) if entrant.index in chosen else None
-        for entrant in race.entrants
-    )
+
+    def looked_into(entrant: Entrant) -> Search | None:
+        if entrant.index not in chosen:
+            return None
+        return search_of(entrant, race, trials[entrant.index], found.effort)
+
+    with LocalPool("threads") as pool:  # numpy works outside Python's lock
+        searches = tuple(pool.map(looked_into, race.entrants))
     return Evidence(found.effort, found.ranking, found.scores, found.nulls, searches)
