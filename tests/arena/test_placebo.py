@@ -68,7 +68,7 @@ def test_the_loop_decides_as_a_real_race_of_the_controls_does(tmp_path: Path, re
     calibrate_data(read_seed(home), data, samples=10, jobs=None)
     finish = start(
         StartOptions(
-            home, data, tmp_path / "state", home / "competitors.toml", "random,hillclimb", budget=budget, kind="demo"
+            home, data, tmp_path / "state", home / "competitors.toml", "random,hillclimb-1", budget=budget, kind="demo"
         ),
         Voice(),
     )
@@ -78,8 +78,10 @@ def test_the_loop_decides_as_a_real_race_of_the_controls_does(tmp_path: Path, re
     seed = read_seed(home)
     ours = score_seed(judge, seed)
     assert raced.evaluation.fold_sharpes == pytest.approx(ours.fold_sharpes, abs=1e-9)
-    for name, racer in finish.view.competitors.items():
-        made = climb(judge, seed, ours, name, 1, budget=budget, noise_floor=finish.view.created.noise_floor)
+    for racer in finish.view.competitors.values():
+        searcher = racer.joined.model
+        assert searcher is not None
+        made = climb(judge, seed, ours, searcher, 1, budget=budget, noise_floor=finish.view.created.noise_floor)
         assert [attempt.strategy for attempt in racer.attempts] == [attempt.strategy for attempt in made.attempts]
         assert [attempt.status for attempt in racer.attempts] == [attempt.status for attempt in made.attempts]
         for real, mine in zip(racer.attempts, made.attempts, strict=True):
