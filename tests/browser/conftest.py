@@ -15,11 +15,13 @@ from browser_stand import QUIET, Stand, chromium
 from page_shelf import Shelf
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All in one worker: a second browser would cost more than it saves."""
+    """All in one worker, for a second browser would cost more than it saves; on one Python, for a browser is no Python."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("browser"))
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
