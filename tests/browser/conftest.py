@@ -17,7 +17,7 @@ from page_shelf import Shelf
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All in one worker, for a second browser would cost more than it saves; on one Python, for a browser is no Python."""
+    """All in one worker, for a second browser costs more than it saves; on one Python, for a browser has none in it."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("browser"))
