@@ -57,11 +57,10 @@ def positions(entrant: Entrant, axis: Axis) -> tuple[float | None, ...]:
     to attempts so far; attempts before the first figure have no place (None), since nobody knows it and 0 is not it.
     A cost is only summed where every figure has one: else a competitor has no place at all on that axis.
     """
-    attempts = entrant.attempts
     if axis is Axis.ATTEMPT:
-        return tuple(float(attempt.number) for attempt in attempts)
+        return tuple(float(attempt.number) for attempt in entrant.attempts)
     if axis is Axis.TIME:
-        return tuple(attempt.agent_seconds for attempt in attempts)
+        return entrant.seconds_so_far
     return entrant.tokens_so_far if axis is Axis.TOKENS else entrant.cost_so_far
 
 

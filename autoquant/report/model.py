@@ -254,6 +254,11 @@ class Entrant:
         return max((attempt.number for attempt in self.attempts if attempt.status is not None), default=0)
 
     @cached_property
+    def seconds_so_far(self) -> tuple[float | None, ...]:
+        """By attempt, the agent's own time up to handing it in; None outside a session."""
+        return tuple(attempt.agent_seconds for attempt in self.attempts)
+
+    @cached_property
     def tokens_so_far(self) -> tuple[float | None, ...]:
         """By attempt, tokens put down to attempts up to it; None before the first figure, which 0 would not say."""
         return _so_far([attempt.tokens for attempt in self.attempts])

@@ -29,7 +29,7 @@ def visible(line: str, limit: int) -> str:
     >>> visible("    x = 1" + chr(9) + chr(0x202E), 40), visible("abcdef", 4)
     ('    x = 1\\\\t\\\\u202e', 'abc…')
     """
-    if line.isprintable() and not any(map(unicodedata.combining, set(line))):
+    if line.isprintable() and (line.isascii() or not any(map(unicodedata.combining, set(line)))):
         return line if len(line) <= limit else line[: limit - 1] + "…"
     result: list[str] = []
     marks = 0
