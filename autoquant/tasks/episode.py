@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from autoquant.errors import UserError
 from autoquant.sandbox import WarmParent
-from autoquant.tasks.explore import explore
+from autoquant.tasks.explore import WHAT, explore
 from autoquant.tasks.grade import Grade
 from autoquant.tasks.grader import Ground, grade
 from autoquant.tasks.scan import scan
@@ -258,17 +258,32 @@ def findings_of(found: Grade) -> tuple[str, ...]:
 
 
 def _problem(action: Action, code: bytes | None) -> str:
-    """Why an action makes no sense; empty when it does."""
-    if action.kind not in ACTIONS:
-        return f"there is no action {action.kind[:40]!r}: {', '.join(ACTIONS)}"
-    if action.kind == "submit_code":
-        if not action.code or not action.code.strip():
-            return "submit_code goes with code"
-        size = len(action.code.encode(errors="replace"))
-        return f"the code has {size:,} bytes, at most {MAXIMUM_CODE:,}" if size > MAXIMUM_CODE else ""
-    if action.kind in ("run_backtest", "submit_final") and code is None:
-        return f"{action.kind} needs code: submit_code first"
-    return ""
+    """Why an action makes no sense, whatever came in its fields; empty when it does."""
+    match action.kind:
+        case "explore_data":
+            return _exploring_problem(action)
+        case "submit_code":
+            return _code_problem(action.code)
+        case "run_backtest" | "submit_final":
+            return "" if code is not None else f"{action.kind} needs code: submit_code first"
+    return f"there is no action {str(action.kind)[:40]!r}: {', '.join(ACTIONS)}"
+
+
+def _exploring_problem(action: Action) -> str:
+    if action.what not in WHAT:
+        return f"explore one of: {', '.join(WHAT)}"
+    whole = isinstance(action.first, int) and isinstance(action.count, int)
+    return "" if whole else "first and count are whole numbers"
+
+
+def _code_problem(code: str | None) -> str:
+    if not isinstance(code, str) or not code.strip():
+        return "submit_code goes with code"
+    try:
+        size = len(code.encode())
+    except UnicodeEncodeError:
+        return "the code holds characters that no file can"
+    return f"the code has {size:,} bytes, at most {MAXIMUM_CODE:,}" if size > MAXIMUM_CODE else ""
 
 
 def _brief(spec: TaskSpec) -> str:
