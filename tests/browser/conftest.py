@@ -15,13 +15,10 @@ from browser_stand import QUIET, Stand, chromium
 from page_shelf import Shelf
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """All in one worker, for a second browser costs more than it saves; on one Python, for a browser has none in it."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
-            item.add_marker(pytest.mark.slow)
+    item.add_marker(pytest.mark.xdist_group("browser"))
+    item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
