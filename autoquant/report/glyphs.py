@@ -1,4 +1,4 @@
-"""Small drawings inside text and tables: status keys, fold strips, fold bars."""
+"""Small drawings inside text and tables: status keys, fold bars, time bars."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from autoquant.report import figures as fig
-from autoquant.report.figures import Scale, tag
-from autoquant.report.model import Race
-from autoquant.report.text import fixed
+from autoquant.report.figures import tag
 
 STROKES: dict[str, tuple[float, str]] = {
     "keep": (19.0, "stroke keep"),
@@ -31,43 +29,6 @@ def status_key(status: str) -> Markup:
         height, class_ = STROKES[status]
         body = fig.rules([(6.0, 20.0 if height > 0 else 4.0)], height, class_)
     return tag("svg", body, viewBox="0 0 12 22", width="12", height="22", class_="key", aria_hidden="true")
-
-
-def fold_strip(folds: Sequence[float], score: float | None, domain: tuple[float, float], index: int | None) -> Markup:
-    """The folds' Sharpe ratios as ticks on a line, zero marked, the score as the competitor's mark."""
-    width, height, middle = 176.0, 24.0, 12.0
-    x = Scale(*domain, 6.0, width - 6.0)
-    zero = x(0.0)
-    words = ", ".join(fixed(value, 2, sign=True) for value in folds)
-    parts = [
-        tag("title", f"Sharpe ratio per fold: {words}"),
-        tag("path", d=f"M{fig.coordinate(6.0)} {middle:g}H{fig.coordinate(width - 6)}", class_="hair"),
-        tag("path", d=f"M{fig.coordinate(zero)} 3V21", class_="zero"),
-        fig.rules([(x(value), middle + 5) for value in folds], 10.0, "stroke fold"),
-    ]
-    if score is not None:
-        mark = tag("circle", cx=x(score), cy=middle, r=4.0, class_="mark hollow")
-        parts.append(mark if index is None else fig.marker(index, x(score), middle, "mark"))
-    class_ = "strip-plot" + ("" if index is None else f" a{index}")
-    return tag(
-        "svg",
-        *parts,
-        viewBox=f"0 0 {width:g} {height:g}",
-        width=width,
-        height=height,
-        class_=class_,
-        role="img",
-        aria_label=f"folds {words}",
-    )
-
-
-def fold_domain(race: Race) -> tuple[float, float]:
-    """One domain for every fold strip of the page."""
-    values = [0.0, *race.seed_folds]
-    for entrant in race.entrants:
-        if entrant.champion is not None:
-            values += [*entrant.champion.fold_sharpes, entrant.champion.score or 0.0]
-    return fig.padded(min(values), max(values), 0.02, 1.0)
 
 
 def fold_bars(deltas: Sequence[float]) -> Markup:

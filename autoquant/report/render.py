@@ -97,7 +97,6 @@ def _environment() -> jinja2.Environment:
         "duration": amounts.duration,
         "fixed": text.fixed,
         "fold_bars": glyphs.fold_bars,
-        "fold_strip": glyphs.fold_strip,
         "moment": text.moment,
         "percent": text.percent,
         "short": text.short,
