@@ -16,8 +16,8 @@ from autoquant.ledger.views import CompetitorView
 
 WHOLE = 5_000
 """Attempts of a race up to which everything is read."""
-ROWS = 3_000
-"""Attempts in the tables of one page; beyond that each competitor shows its accepted ones and its newest."""
+ROWS, ROWS_HUGE = 3_000, 2_000
+"""Attempts in the tables of one page, and in those of a race that is not read whole."""
 SAMPLE, SAMPLE_LEAST = 3_000, 60
 """Attempts whose daily returns are read: of all competitors together, and of each at least."""
 
@@ -34,12 +34,18 @@ class Wanted:
 
 def wanted(competitors: Mapping[str, CompetitorView]) -> dict[str, Wanted]:
     """What is opened of each competitor."""
-    if sum(len(view.attempts) for view in competitors.values()) <= WHOLE:
+    attempts = sum(len(view.attempts) for view in competitors.values())
+    if attempts <= WHOLE:
         everything = {name: frozenset(range(1, 1 + len(view.attempts))) for name, view in competitors.items()}
         return {name: Wanted(numbers, numbers) for name, numbers in everything.items()}
-    rows = shown([[attempt.status for attempt in view.attempts] for view in competitors.values()], ROWS)
+    rows = shown([[attempt.status for attempt in view.attempts] for view in competitors.values()], rows_of(attempts))
     share = max(SAMPLE_LEAST, SAMPLE // len(competitors))
     return {name: _part(view, numbers, share) for (name, view), numbers in zip(competitors.items(), rows, strict=True)}
+
+
+def rows_of(attempts: int) -> int:
+    """How many rows the tables of a race with so many attempts have at most."""
+    return ROWS if attempts <= WHOLE else ROWS_HUGE
 
 
 def shown(statuses: Sequence[Sequence[str | None]], rows: int) -> list[list[int]]:
