@@ -22,6 +22,8 @@ NAMES = ("nifty", "banknifty")
 PRICES = ("open", "high", "low", "close")
 SPLIT = "2023-01-01"
 """First hidden day of the reference set."""
+LEAST = 1_500
+"""Bars on each side of the split: four sessions, so that some can be taken away."""
 SYNTHETIC = "synthetic"
 IMPORTED = "files"
 PARTS = ("shown", "hidden")
@@ -130,15 +132,18 @@ def save_indices(
 
     Raises
     ------
-    DataError : nothing lies before the split, or nothing behind it.
+    DataError : fewer bars than `LEAST` lie before the split, or behind it.
     """
     shown, hidden = split_at(bars, split)
-    if not len(shown) or not len(hidden):
-        where = "before" if not len(shown) else "from"
+    if min(len(shown), len(hidden)) < LEAST:
+        few, where = (shown, "before") if len(shown) < LEAST else (hidden, "from")
         span = (
             f"{wall_clock(int(bars.times[0]))[:10]} to {wall_clock(int(bars.times[-1]))[:10]}" if len(bars) else "none"
         )
-        raise DataError(f"no bar lies {where} the split at {split} (bars: {span})", "choose one inside: --split DATE")
+        raise DataError(
+            f"{len(few):,} bars lie {where} the split at {split}, at least {LEAST:,} are needed (bars: {span})",
+            "choose a day inside: --split DAY",
+        )
     folder = data_root / "indices" / source
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "manifest.json").unlink(missing_ok=True)
@@ -198,7 +203,7 @@ def load_part(folder: Path, part: str) -> Bars:
     pin = getattr(load_manifest(folder), part)
     try:
         bars = Bars(np.load(folder / f"{part}-times.npy"), np.load(folder / f"{part}.npy"))
-    except (OSError, ValueError):
+    except (OSError, EOFError, ValueError):
         raise DataError(f"{folder / part}.npy: missing or damaged", "run setup_data.py --indices again") from None
     if bars.times.dtype != np.int64 or bars.prices.shape != (8, len(bars.times)) or bars.digest != pin.digest:
         raise DataError(f"{folder / part}.npy: differs from the manifest", "run setup_data.py --indices again")
