@@ -28,9 +28,13 @@ def race_option(race: Race) -> str:
     return f" --race {shlex.quote(race.name)}"
 
 
-def score_again(race: Race, strategy: str) -> str:
-    """Score a strategy of the race again, outside it."""
-    return f"uv run evaluate.py {_blob(race, strategy)}{data_option(race)}"
+def score_again(race: Race, strategy: str, *, whole: bool = True) -> str:
+    """Score a strategy of the race again, outside it.
+
+    Where bytes count (`whole` is False) twelve digits name the blob; the shell finds the rest.
+    """
+    blob = _blob(race, strategy) if whole else f"{_blob(race, strategy[:12])}*"
+    return f"uv run evaluate.py {blob}{data_option(race)}"
 
 
 def compare_texts(race: Race, before: str, after: str) -> str:

@@ -22,9 +22,9 @@ from autoquant.report.text import fixed
 
 ROWS = 3000
 """Attempts in the tables of one page; beyond that each competitor shows its accepted ones and its newest."""
-SHARE, FURTHER, SHARED = 1_450, 1_150, 750
+SHARE, FURTHER, SHARED = 1_170, 970, 750
 """Bytes of the page that the tables may take for each of the first `SHARED` attempts, and for each further one."""
-ROW_BYTES, STRESS_BYTES = 840, 110
+ROW_BYTES, STRESS_BYTES = 790, 110
 """About what an attempt takes that is told in short, without its description; with stress on record so much more."""
 COMMAND_BYTES = 120
 """The same for the command that shows a diff."""
@@ -141,7 +141,7 @@ def _row(entrant: Entrant, attempt: Attempt, full: bool, change: Change | None, 
         full=full,
         shifted=_shifted(attempt),
         change=change,
-        again=commands.score_again(race, attempt.strategy) if race else "",
+        again=commands.score_again(race, attempt.strategy, whole=False) if race else "",
         compare=_compare(race, change),
     )
 

@@ -7,7 +7,7 @@
      "attempts": [{"utc": […], "status": […], "score": […], …}, …]}
 
 `competitors`, `control`, `ends` and `attempts` go by index. In a column the n-th value is that of attempt n; a column
-in which nothing is known is left out. `utc` is seconds since 1970, each after the first as the difference to the one
+in which nothing is known is left out, and `description` where every attempt has its row. `utc` is seconds since 1970, each after the first as the difference to the one
 before; `status` counts into `statuses`; `ends` says where a competitor's lines end on the axes it has a place on.
 """
 
@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Any
 
 from autoquant.ledger.records import STATUSES
-from autoquant.report import axes
+from autoquant.report import axes, rows
 from autoquant.report.axes import Axis
 from autoquant.report.model import Attempt, Entrant, Race
 
@@ -27,12 +27,18 @@ WHOLE = 5000
 """Attempts of which everything is in the page; of larger races what the charts need, rounded (`lean`)."""
 RELOAD = 60
 """Seconds after which a watched page takes its new version."""
+DIGITS = 16
+"""Of a strategy's digest: enough to find its blob."""
 OPEN = "open"
 """Stands for the status of an attempt without a verdict."""
 
-_DECIMALS = {"score": 5, "delta": 4, "cost_usd": 3, "agent_seconds": 0}
-"""Of what a lean page rounds."""
+_LEAN = {"score": 5, "delta": 4, "cost_usd": 3, "agent_seconds": 0}
+"""Decimals of a lean page."""
+_WHOLE = dict.fromkeys(("score", "delta", "score_double_cost", "score_one_bar_later", "drawdown", "turnover"), 7)
+"""Decimals of every other page: more than anybody compares, half the bytes."""
 
+DESCRIPTION = "description"
+"""Long, and in every row: here only where not every attempt has one."""
 _CORE: dict[str, Callable[[Attempt], Any]] = {
     "score": lambda a: a.score,
     "delta": lambda a: a.delta,
@@ -49,15 +55,16 @@ _REST: dict[str, Callable[[Attempt], Any]] = {
     "turnover": lambda a: a.turnover,
     "trades": lambda a: a.trades,
     "lineage": lambda a: a.lineage,
-    "strategy": lambda a: a.strategy or None,
+    "strategy": lambda a: a.strategy[:DIGITS] or None,
     "commit": lambda a: a.commit,
-    "description": lambda a: a.description or None,
+    DESCRIPTION: lambda a: a.description or None,
 }
 
 
 def script_data(race: Race, *, watched: bool = False) -> dict[str, Any]:
     """Plain values, JSON at last. The page of a watched race takes its new version until everybody has ended."""
     lean = race.attempts > WHOLE
+    left_out = DESCRIPTION if race.attempts <= rows.ROWS else ""
     offered = axes.offered(race.entrants)
     return {
         "race": race.name,
@@ -73,12 +80,12 @@ def script_data(race: Race, *, watched: bool = False) -> dict[str, Any]:
         "competitors": [entrant.name for entrant in race.entrants],
         "control": [entrant.control for entrant in race.entrants],
         "ends": [_ends(entrant, offered) for entrant in race.entrants],
-        "attempts": [columns(entrant.attempts, lean=lean) for entrant in race.entrants],
+        "attempts": [columns(entrant.attempts, lean=lean, left_out=left_out) for entrant in race.entrants],
     }
 
 
-def columns(attempts: Sequence[Attempt], *, lean: bool) -> dict[str, list[Any]]:
-    """One competitor's attempts by column."""
+def columns(attempts: Sequence[Attempt], *, lean: bool, left_out: str = "") -> dict[str, list[Any]]:
+    """One competitor's attempts by column; `left_out` is one that the page's rows have already."""
     words = [*STATUSES, OPEN]
     found: dict[str, list[Any]] = {"status": [words.index(attempt.status or OPEN) for attempt in attempts]}
     if not lean:
@@ -86,8 +93,9 @@ def columns(attempts: Sequence[Attempt], *, lean: bool) -> dict[str, list[Any]]:
         found["utc"] = [*moments[:1], *(after - before for before, after in pairwise(moments))]
     for name, read in (_CORE if lean else _CORE | _REST).items():
         values = [read(attempt) for attempt in attempts]
-        if any(value is not None for value in values):
-            found[name] = [_rounded(name, value) for value in values] if lean else values
+        if name != left_out and any(value is not None for value in values):
+            decimals = (_LEAN if lean else _WHOLE).get(name)
+            found[name] = values if decimals is None else [_rounded(value, decimals) for value in values]
     return found
 
 
@@ -99,6 +107,5 @@ def _seconds(utc: str) -> int:
     return int(dt.datetime.fromisoformat(utc).timestamp())
 
 
-def _rounded(name: str, value: Any) -> Any:
-    decimals = _DECIMALS.get(name)
-    return value if value is None or decimals is None else round(value, decimals or None)
+def _rounded(value: float | None, decimals: int) -> float | None:
+    return None if value is None else round(value, decimals or None)

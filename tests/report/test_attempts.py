@@ -197,16 +197,16 @@ def test_tables_of_a_full_race_keep_to_their_bytes(full_size: RaceCase):
     assert len(shown.encode()) < 1_150_000
 
 
-def test_accepted_attempts_are_told_in_full_then_the_newest(full_size: RaceCase):
+def test_of_a_full_race_with_long_words_accepted_attempts_come_first(full_size: RaceCase):
     shown = section(drawn(full_size))
     body = r"<tbody id=attempt-(\d)-(\d+) class=\"is-(\w+)\">(.*?)(?=<tbody id=|</section>)"
     bodies = [(int(number), status, words) for _, number, status, words in re.findall(body, shown, re.DOTALL)]
     full = [(number, status) for number, status, words in bodies if "<table class=gates>" in words]
     whole = [(number, status) for number, status, words in bodies if "<pre class=diff>" in words]
     for told in (full, whole):
-        assert 5 * 13 == sum(status == "search" for _, status in told)
-        assert 5 * 9 == sum(number > 140 and status == "discard" for number, status in told)
-        assert 0 == sum(number < 20 and status == "discard" for number, status in told)
+        accepted = sum(status == "search" for _, status in told)
+        assert 5 * 8 < accepted
+        assert 5 * 13 == accepted or len(told) == accepted
     short = next(words for number, status, words in bodies if number == 1)
     assert "<p>drawdown 12.0\u202f% ≤ 25.0\u202f%\n" in short
     assert re.search(r"<p>\d+ lines added, \d+ removed\n+<pre class=copy>git diff --no-index state/races/autumn", short)

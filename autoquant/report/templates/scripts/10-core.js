@@ -84,8 +84,10 @@ const racers = data.competitors.map((name, index) => {
   return { name, index, columns, attempts, ends: data.ends[index], places: {} };
 });
 
-// A column's value for an attempt; null where it is missing.
-const told = (racer, attempt, column) => racer.columns[column]?.[attempt.row] ?? null;
+// A column's value for an attempt; null where it is missing. What was tried is read off its row where all have one.
+const told = (racer, attempt, column) => racer.columns[column]?.[attempt.row] ?? (column === "description" ? tried(racer, attempt) : null);
+
+const tried = (racer, attempt) => document.querySelector(`#attempt-${racer.index}-${attempt.number} bdi`)?.textContent ?? null;
 
 // Where a competitor's attempts stand on an axis, null where nobody knows; the rules are those of report/axes.py.
 const placesOn = (racer, axis) => {
