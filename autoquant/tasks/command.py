@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import codecs
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -104,16 +106,26 @@ def serve_tasks(options: Options) -> int:
 
 
 def _grade(options: Options) -> Grade:
-    from autoquant.errors import UserError
     from autoquant.tasks.grader import grade
     from autoquant.tasks.ground import clean_parent, load_ground
     from autoquant.tasks.spec import task
 
     task(options.task)
-    try:
-        source = options.file.read_bytes()
-    except OSError as error:
-        hint = "name a Python file that defines generate_trades"
-        raise UserError(f"{options.file}: {error.strerror}", hint) from None
+    source = _read(options.file)
     with clean_parent() as parent:
         return grade(parent, source, load_ground(options.data_dir, options.task, parent), final=options.final)
+
+
+def _read(path: Path) -> bytes:
+    """Bytes of a solution, without the mark that some editors begin a file with; at most one more than is allowed."""
+    from autoquant.errors import UserError
+    from autoquant.tasks.solution import LIMITS
+
+    hint = "name a Python file that defines generate_trades"
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise UserError(f"{path}: not a file", hint)
+        with path.open("rb") as file:
+            return file.read(LIMITS.strategy_bytes + 1).removeprefix(codecs.BOM_UTF8)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}", hint) from None
