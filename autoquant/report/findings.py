@@ -92,7 +92,8 @@ def _alone(race: Race, unit: Unit) -> str:
     seed, score = fixed(race.seed_score or 0.0), fixed(unit.score or 0.0)
     kind = ", a control without skill," if race.entrants[unit.members[0]].control else ""
     what = f"holds {score}" if not unit.replicated else f"holds {score} on average of {len(unit.members)} races"
-    return f"{unit.name}{kind} {what} against the seed’s {seed} after {tried}; alone in the race, it is compared with nobody"
+    held = f"{unit.name}{kind} {what} against the seed’s {seed} after {tried}"
+    return f"{held}; alone in the race, it is compared with nobody"
 
 
 def _name(unit: Unit) -> str:
