@@ -7,8 +7,9 @@
      "attempts": [{"utc": […], "status": […], "score": […], …}, …]}
 
 `competitors`, `control`, `ends` and `attempts` go by index. In a column the n-th value is that of attempt n; a column
-in which nothing is known is left out, and `description` where every attempt has its row. `utc` is seconds since 1970, each after the first as the difference to the one
-before; `status` counts into `statuses`; `ends` says where a competitor's lines end on the axes it has a place on.
+in which nothing is known is left out, and `description` where every attempt has its row. `utc` is seconds since 1970,
+each after the first as the difference to the one before; `status` counts into `statuses`; `ends` says where a
+competitor's lines end on the axes it has a place on.
 """
 
 from __future__ import annotations
