@@ -11,7 +11,7 @@ SEED = 20_261_130
 """Random numbers depend on this, on the statistic and on the competitor's place alone."""
 TRIALS_WHOLE = 2_000
 """Up to so many attempts with returns in a race, PBO looks at all of them."""
-COLUMNS_ALL, COLUMNS_LEAST = 3_000, 60
+COLUMNS_ALL, COLUMNS_LEAST = 2_000, 40
 DRAWS_ALL = 60_000
 """Of N*, by all competitors together: each draw takes a normal number a day, whatever the number of attempts."""
 DRAWS_TIMES_TRIALS, DRAWS_MOST, DRAWS_LEAST = 7_500_000, 10_000, 300
@@ -47,7 +47,7 @@ def effort(trials: Sequence[int]) -> Effort:
     >>> effort([150] * 5)
     Effort(columns=None, draws=10000, panels=100, resamples=2000)
     >>> effort([1000] * 50)
-    Effort(columns=60, draws=300, panels=15, resamples=1000)
+    Effort(columns=40, draws=300, panels=15, resamples=1000)
     """
     everything, racers = max(1, sum(trials)), max(1, len(trials))
     return Effort(

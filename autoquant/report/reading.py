@@ -18,7 +18,7 @@ WHOLE = 5_000
 """Attempts of a race up to which everything is read."""
 ROWS, ROWS_HUGE = 3_000, 2_000
 """Attempts in the tables of one page, and in those of a race that is not read whole."""
-SAMPLE, SAMPLE_LEAST = 3_000, 60
+SAMPLE, SAMPLE_LEAST = 2_000, 40
 """Attempts whose daily returns are read: of all competitors together, and of each at least."""
 
 
