@@ -158,6 +158,11 @@ class QuantResearchEnv:
         return self._final
 
     @property
+    def steps(self) -> int:
+        """Steps of an episode."""
+        return self._steps
+
+    @property
     def steps_used(self) -> int:
         """Steps used so far."""
         return self._step

@@ -19,7 +19,10 @@ from autoquant.tasks.openenv_models import TaskAction, TaskObservation, TaskStat
 
 
 class TaskClient(EnvClient[TaskAction, TaskObservation, TaskState]):
-    """One session with the server."""
+    """One session with the server, which answers every message once and in order."""
+
+    _owed = 0
+    """Answers that are still to come."""
 
     def _step_payload(self, action: TaskAction) -> dict[str, Any]:
         payload: dict[str, Any] = action.model_dump()
@@ -34,9 +37,20 @@ class TaskClient(EnvClient[TaskAction, TaskObservation, TaskState]):
     def _parse_state(self, payload: dict[str, Any]) -> TaskState:
         return TaskState(**payload)
 
-    async def _send_and_receive(self, message: dict[str, Any]) -> dict[str, Any]:
-        asked = message.get("data", {}).get("request_id")
-        answer: dict[str, Any] = await super()._send_and_receive(message)
-        while asked is not None and answer["data"]["observation"].get("request_id") != asked:
-            answer = await self._receive()
-        return answer
+    async def connect(self) -> TaskClient:
+        """Open the connection unless it is open."""
+        if self._ws is None:
+            self._owed = 0
+        await super().connect()
+        return self
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        await super()._send(message)
+        self._owed += 1
+
+    async def _receive(self) -> dict[str, Any]:
+        while True:
+            answer: dict[str, Any] = await super()._receive()
+            self._owed -= 1
+            if not self._owed:
+                return answer

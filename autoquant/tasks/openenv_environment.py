@@ -35,11 +35,11 @@ class TaskEnvironment(Environment[TaskAction, TaskObservation, TaskState]):
         self, seed: int | None = None, episode_id: str | None = None, task: str = ORDER[0], **kwargs: Any
     ) -> TaskObservation:
         """Begin an episode of a task; `seed` changes nothing, the data are what they are."""
-        self._answers.clear()
         try:
             observation = self._episode.reset(str(task)[:40])
         except UserError as error:
-            return TaskObservation(message=f"{error.message}; {error.hint}")
+            return self._refused(f"{error.message}; {error.hint}")
+        self._answers.clear()
         self._id, self._task = episode_id or str(uuid.uuid4()), observation.task
         return _told(observation)
 
@@ -52,15 +52,29 @@ class TaskEnvironment(Environment[TaskAction, TaskObservation, TaskState]):
         try:
             answer = _told(self._episode.step(asked))
         except UserError as error:
-            answer = TaskObservation(message=f"{error.message}; {error.hint}", done=self._episode.done)
+            answer = self._refused(f"{error.message}; {error.hint}")
         except AutoQuantError:
-            answer = TaskObservation(message="the machine failed; the step was not used, ask again")
+            failed = self._refused("the machine failed; the step was not used, ask again")
+            failed.request_id = request
+            return failed  # not remembered: the same request may be asked again
         if request is not None:
             answer.request_id = request
             self._answers[request] = answer
             while len(self._answers) > REMEMBERED:
                 self._answers.popitem(last=False)
         return answer
+
+    def _refused(self, message: str) -> TaskObservation:
+        """An answer to what was no step."""
+        begun, used = bool(self._task), self._episode.steps_used
+        return TaskObservation(
+            message=message,
+            task=self._task,
+            step=used,
+            steps_left=self._episode.steps - used if begun else 0,
+            best=self._episode.best,
+            done=begun and self._episode.done,
+        )
 
     @property
     def state(self) -> TaskState:

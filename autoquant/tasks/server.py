@@ -14,7 +14,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autoquant.errors import UserError
+from autoquant import process
+from autoquant.errors import InfrastructureFault, UserError
 from autoquant.sandbox import WarmParent
 from autoquant.tasks.episode import QuantResearchEnv
 from autoquant.tasks.grader import Ground
@@ -28,6 +29,10 @@ SESSIONS = 8
 AT_ONCE = 2
 MAXIMUM_MESSAGE = 2 * 1024 * 1024
 """Bytes of one WebSocket message."""
+FAREWELL_SECONDS = 1
+"""What runs when the server is interrupted has so long to end by itself."""
+BACKLOG = 64
+"""Connections that may wait to be accepted."""
 
 
 class Shop:
@@ -35,6 +40,9 @@ class Shop:
 
     def __init__(self, data_root: Path, at_once: int = AT_ONCE) -> None:
         self._slots = threading.BoundedSemaphore(at_once)
+        self._lock = threading.Lock()
+        self._open: set[WarmParent] = set()
+        self._closed = False
         with clean_parent() as parent:
             self._grounds = {name: load_ground(data_root, name, parent) for name in ORDER}
 
@@ -51,9 +59,29 @@ class Shop:
 
     @contextmanager
     def parent(self) -> Iterator[WarmParent]:
-        """A clean process, once one of the slots is free. The slot returns whatever becomes of the client."""
+        """A clean process, once one of the slots is free. The slot returns whatever becomes of the client.
+
+        Raises
+        ------
+        InfrastructureFault : the shop is closed.
+        """
         with self._slots, clean_parent() as parent:
-            yield parent
+            try:
+                with self._lock:
+                    if self._closed:
+                        raise InfrastructureFault("the server is ending")
+                    self._open.add(parent)
+                yield parent
+            finally:
+                with self._lock:
+                    self._open.discard(parent)
+
+    def close(self) -> None:
+        """End the gradings that run; none begins any more."""
+        with self._lock:
+            self._closed = True
+            for parent in self._open:
+                process.end_tree(parent.pid)
 
     def episode(self) -> QuantResearchEnv:
         """A session's own episode."""
@@ -62,15 +90,19 @@ class Shop:
 
 
 def make_app(shop: Shop, sessions: int = SESSIONS) -> FastAPI:
-    """The server as an application."""
+    """The server as an application, without OpenEnv's tool interface: there are no tools, and a session that is begun
+    over it stands on no connection whose end would free its place.
+    """
     from openenv.core.env_server.http_server import create_fastapi_app
 
     from autoquant.tasks.openenv_environment import TaskEnvironment
     from autoquant.tasks.openenv_models import TaskAction, TaskObservation
 
-    return create_fastapi_app(
+    app: FastAPI = create_fastapi_app(
         lambda: TaskEnvironment(shop.episode()), TaskAction, TaskObservation, max_concurrent_envs=sessions
     )
+    app.router.routes[:] = [route for route in app.router.routes if getattr(route, "path", "") != "/mcp"]
+    return app
 
 
 def serve(data_root: Path, port: int, say: Callable[[str], None], host: str = "127.0.0.1") -> None:
@@ -88,10 +120,16 @@ def serve(data_root: Path, port: int, say: Callable[[str], None], host: str = "1
         raise UserError("serving needs openenv-core", "uv sync --extra openenv")
     import uvicorn
 
-    with contextlib.closing(_listen(host, port)) as listener:
-        app = make_app(Shop(data_root))
+    with contextlib.closing(_listen(host, port)) as listener, contextlib.closing(Shop(data_root)) as shop:
+        config = uvicorn.Config(
+            make_app(shop),
+            log_level="critical",
+            ws_max_size=MAXIMUM_MESSAGE,
+            lifespan="off",
+            timeout_graceful_shutdown=FAREWELL_SECONDS,
+        )
+        config.load()
         say(f"serving {', '.join(ORDER)} on http://{host}:{listener.getsockname()[1]}; Ctrl-C ends it")
-        config = uvicorn.Config(app, log_level="critical", ws_max_size=MAXIMUM_MESSAGE, lifespan="off")
         uvicorn.Server(config).run(sockets=[listener])
 
 
@@ -100,7 +138,9 @@ def _listen(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-    except OSError as error:
+        listener.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
         listener.close()
-        raise UserError(f"port {port} of {host}: {error.strerror}", "choose another one: --port N") from None
+        problem = error.strerror if isinstance(error, OSError) else "ports run from 0 to 65535"
+        raise UserError(f"port {port} of {host}: {problem}", "choose another one: --port N") from None
     return listener
