@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from browser_stand import OPEN, PHONE, Stand, nothing
-from page_shelf import KINDS, Shelf
+from page_shelf import Shelf
 
 TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 LOOKS = ("color-contrast", "target-size", "scrollable-region-focusable", "link-in-text-block")
@@ -46,7 +46,7 @@ def violations(page: Any, kind: str, *values: str) -> list[str]:
     return [f"{rule['id']} ({rule['impact']}): {node['html'][:160]}" for rule in found for node in rule["nodes"][:4]]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["finished", "running", "journal", "empty", "how"])
 def test_axe_finds_nothing_to_mend_on_a_light_desk_and_a_dark_phone(stand: Stand, shelf: Shelf, kind: str):
     with stand.open(shelf.page(kind), color_scheme="light") as page:
         page.evaluate(OPEN)
