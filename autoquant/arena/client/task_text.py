@@ -8,6 +8,9 @@ from typing import Any
 from autoquant import amounts
 from autoquant.arena.referee.mailbox import Reply, ReplyKind
 
+FIGURES = ("trades", "entries", "pnl", "max_drawdown", "sharpe", "costs", "worst_exposure")
+"""In the order in which they are read."""
+
 
 def is_task(reply: Reply) -> bool:
     """Whether the reply carries an observation of the graded track."""
@@ -26,7 +29,8 @@ def task_text(reply: Reply) -> str:
         detail = f" ({rung['detail']})" if rung["detail"] and rung["passed"] is False else ""
         lines.append(f"  {rung['score']:.2f}  {mark}  {rung['words']}{detail}")
     if seen["figures"]:
-        told = (f"{name.replace('_', ' ')} {value:,.10g}" for name, value in seen["figures"].items())
+        named = ((name, seen["figures"][name]) for name in FIGURES if name in seen["figures"])
+        told = (f"{name.replace('_', ' ')} {value:,.10g}" for name, value in named)
         lines.append("figures   " + " · ".join(told))
     lines += [f"look-ahead {finding}" for finding in seen["findings"]]
     return "\n".join([*lines, f"next      {_next(reply, seen)}"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 from autoquant import codec, files
@@ -189,7 +190,7 @@ class TaskReferee(Desk):
             seen = racer.attempts[-1]
             told = sum(f.attempt == seen.attempt and f.kind != EvaluationCut.__name__ for f in racer.faults)
             if seen.tries - told >= PROTOCOL.limits.evaluation_kills:
-                return ungraded(ground, "it was cut down from outside three times")
+                return replace(ungraded(ground, "it was cut down from outside three times"), final=attempt.final)
             self._append(EvaluationStarted(competitor, attempt.attempt, seen.tries + 1))
             try:
                 with self._parent() as parent:

@@ -1,0 +1,130 @@
+"""How the graded track starts, goes on and is refused; what a session is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from graded_cases import NEAR, make_data
+from race_world import QUICK
+from referee_world import make_home
+from taskrace_world import TaskWorld, submit
+
+from autoquant import codec, files
+from autoquant.arena.launch import Finish
+from autoquant.arena.show.voice import Voice
+from autoquant.arena.taskrace.launch import TaskOptions, prompt_for, start
+from autoquant.errors import DataError, UserError
+from autoquant.ledger.ledger import Ledger
+from autoquant.market.indices import load_manifest
+
+ROSTER = """\
+[[competitor]]
+name = "sleeper"
+harness = "command"
+model = "none"
+colour = "#112233"
+argv = ["sleep", "60"]
+
+[[competitor]]
+name = "random"
+harness = "control"
+model = "random"
+seed = 1
+colour = "#445566"
+"""
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> TaskOptions:
+    """A record that was paused before anybody did anything."""
+    root = tmp_path_factory.mktemp("launch")
+    (root / "checkout").mkdir()
+    home = make_home(root / "checkout")
+    (root / "competitors.toml").write_text(ROSTER)
+    options = TaskOptions(
+        home, make_data(root / "data"), root / "state", root / "competitors.toml", "sleeper", steps=3, max_hours=1e-7
+    )
+    finish, _ = started(options)
+    assert "time limit" == finish.reason
+    return options
+
+
+def started(options: TaskOptions) -> tuple[Finish, list[str]]:
+    said: list[str] = []
+    return start(options, Voice(said.append), pace=QUICK), said
+
+
+def refused(options: TaskOptions, error: type[Exception] = UserError) -> str:
+    with pytest.raises(error) as caught:
+        started(options)
+    return f"{caught.value.message}; {caught.value.hint}"  # type: ignore[attr-defined]
+
+
+def test_each_agent_is_three_racers_with_the_steps_asked_for(begun: TaskOptions) -> None:
+    finish, said = started(replace(begun, steps=None))
+    view = finish.view
+    assert [("sleeper-easy", "easy"), ("sleeper-medium", "medium"), ("sleeper-hard", "hard")] == [
+        (racer.name, racer.joined.task) for racer in view.competitors.values()
+    ]
+    assert {("sleeper", 3)} == {(racer.joined.group, racer.joined.budget) for racer in view.competitors.values()}
+    assert ("tasks", 3) == (view.created.kind, view.created.budget)
+    assert begun.state / "tasks" == finish.layout.state
+    assert any("resuming" in line for line in said)
+
+
+def test_other_steps_other_data_and_other_code_are_refused(begun: TaskOptions, tmp_path: Path) -> None:
+    assert "began with 3 steps; leave it out" in refused(replace(begun, steps=4))
+    other = make_data(tmp_path / "data")
+    manifest = other / "indices" / "files" / "manifest.json"
+    made = load_manifest(manifest.parent)
+    files.atomic_write(manifest, codec.dumps(replace(made, split="2022-12-31"), indent=1) + "\n")
+    assert "runs on other index data" in refused(replace(begun, data_root=other), DataError)
+    assert "no index data" in refused(replace(begun, data_root=tmp_path / "none"), DataError)
+    code = begun.home / "autoquant" / "amounts.py"
+    before, digests = code.read_bytes(), (begun.home / "protected.sha256").read_bytes()
+    from autoquant.arena import protected
+
+    try:
+        code.write_bytes(before + b"# changed\n")
+        files.atomic_write(begun.home / protected.NAME, protected.render(protected.compute(begun.home)))
+        assert "the code has changed since" in refused(begun)
+    finally:
+        code.write_bytes(before)
+        files.atomic_write(begun.home / protected.NAME, digests)
+
+
+def test_controls_have_no_part_in_it(begun: TaskOptions) -> None:
+    assert "controls have no part in the graded track" in refused(replace(begun, wanted="random"))
+    finish, _ = started(replace(begun, wanted="all"))
+    assert 3 == len(finish.view.competitors)
+    assert "nobody" in refused(replace(begun, wanted="nobody"))
+
+
+def test_a_name_begins_another_record_beside_the_first(begun: TaskOptions) -> None:
+    finish, _ = started(replace(begun, race="second", steps=None))
+    assert ("second", 20) == (finish.view.created.race, finish.view.created.budget)
+    assert "are unfinished" in refused(begun)
+    finish.layout.ledger.unlink()
+
+
+def test_a_session_is_told_its_task_its_steps_and_what_went_before(tasks: TaskWorld) -> None:
+    def told(*, resumed: bool = False, seconds: float | None = None) -> str:
+        view = Ledger.open(tasks.layout.ledger).view
+        return prompt_for(view.competitors["alice-easy"], view, resumed=resumed, seconds_left=seconds)
+
+    first = told(seconds=7200)
+    assert "Read program.md" in first
+    assert "You have 4 steps" in first
+    assert "This session may last" in first
+    assert "You used" not in first
+    with tasks.referee() as referee:
+        referee.prepare("alice-easy")
+        submit(referee, tasks.worktree("easy"), NEAR["easy"])
+    again = told()
+    assert "You have 3 steps" in again
+    assert "You used 1 steps in a conversation that is gone, the best of them scored 0.90" in again
+    resumed = told(resumed=True)
+    assert "1 steps are used, 3 are left" in resumed
+    assert "python run.py --final" in resumed
