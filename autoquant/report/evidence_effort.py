@@ -12,7 +12,7 @@ SEED = 20_261_130
 TRIALS_WHOLE = 2_000
 """Up to so many attempts with returns in a race, PBO looks at all of them."""
 COLUMNS_ALL, COLUMNS_LEAST = 2_000, 40
-DRAWS_ALL = 30_000
+DRAWS_ALL = 50_000
 """Of N*, by all competitors together: each draw takes a normal number a day, whatever the number of attempts."""
 DRAWS_TIMES_TRIALS, DRAWS_MOST, DRAWS_LEAST = 7_500_000, 10_000, 300
 PANELS_ALL, PANELS_MOST, PANELS_LEAST = 500, 100, 15

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from autoquant.ledger.records import ACCEPTED
-from autoquant.report import commands
+from autoquant.report import commands, reading
 from autoquant.report.diffs import Allowance, Change, Texts, compare
 from autoquant.report.glyphs import fold_bars
 from autoquant.report.judged import gate_figure
 from autoquant.report.model import Attempt, Entrant, Gate, Race
 from autoquant.report.text import fixed
 
-ROWS = 3000
-"""Attempts in the tables of one page; beyond that each competitor shows its accepted ones and its newest."""
 SHARE, FURTHER, SHARED = 1_170, 970, 750
 """Bytes of the page that the tables may take for each of the first `SHARED` attempts, and for each further one."""
 ROW_BYTES, STRESS_BYTES = 790, 110
@@ -75,16 +73,9 @@ class Row:
 
 def choose(entrants: Sequence[Entrant]) -> list[list[Attempt]]:
     """The attempts of each entrant that are shown, oldest first: all, or accepted ones and then the newest."""
-    quota = max(1, ROWS // max(1, len(entrants)))
-    everything = sum(len(entrant.attempts) for entrant in entrants) <= ROWS
-    chosen: list[list[Attempt]] = []
-    for entrant in entrants:
-        rows = list(entrant.attempts)
-        if not everything and len(rows) > quota:
-            ranked = sorted(rows, key=lambda a: (a.status not in ACCEPTED, -a.number))
-            rows = sorted(ranked[:quota], key=lambda a: a.number)
-        chosen.append(rows)
-    return chosen
+    statuses = [[attempt.status for attempt in entrant.attempts] for entrant in entrants]
+    numbers = reading.shown(statuses, reading.rows_of(sum(map(len, statuses))))
+    return [[entrant.attempts[n - 1] for n in some] for entrant, some in zip(entrants, numbers, strict=True)]
 
 
 def race_rows(race: Race, entrants: Sequence[Entrant], texts: Texts) -> list[list[Row]]:
@@ -111,7 +102,7 @@ def race_rows(race: Race, entrants: Sequence[Entrant], texts: Texts) -> list[lis
 
 def journal_rows(entrant: Entrant) -> list[Row]:
     """Rows of a standalone journal: no texts, no gates, and numbers that may repeat."""
-    return [_row(entrant, attempt, False, None, None) for attempt in entrant.attempts[-ROWS:]]
+    return [_row(entrant, attempt, False, None, None) for attempt in entrant.attempts[-reading.ROWS :]]
 
 
 @dataclass

@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Any
 
 from autoquant.ledger.records import STATUSES
-from autoquant.report import axes, rows
+from autoquant.report import axes, reading
 from autoquant.report.axes import Axis
 from autoquant.report.model import Attempt, Entrant, Race
 
@@ -65,7 +65,7 @@ _REST: dict[str, Callable[[Attempt], Any]] = {
 def script_data(race: Race, *, watched: bool = False) -> dict[str, Any]:
     """Plain values, JSON at last. The page of a watched race takes its new version until everybody has ended."""
     lean = race.attempts > WHOLE
-    left_out = DESCRIPTION if race.attempts <= rows.ROWS else ""
+    left_out = DESCRIPTION if race.attempts <= reading.ROWS else ""
     offered = axes.offered(race.entrants)
     return {
         "race": race.name,

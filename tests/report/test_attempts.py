@@ -11,7 +11,7 @@ from race_cases import SEED_FOLDS, RaceCase, searched, shifted
 
 from autoquant.ledger import records as r
 from autoquant.oracle.records import Fault, GateResult, ShiftedScore, Stress
-from autoquant.report import rows
+from autoquant.report import reading as openings
 from autoquant.report.page import page
 
 SEED = "import numpy as np\n\nDAYS = 60\n\n\ndef target_weights(panel, train_end):\n    return panel.close * 0.0\n"
@@ -214,7 +214,7 @@ def test_of_a_full_race_with_long_words_accepted_attempts_come_first(full_size: 
 
 
 def test_thinned_tables_keep_what_was_accepted_and_the_newest(monkeypatch: pytest.MonkeyPatch, full_size: RaceCase):
-    monkeypatch.setattr(rows, "ROWS", 100)
+    monkeypatch.setattr(openings, "ROWS", 100)
     shown = section(drawn(full_size))
     accepted = [number + 1 for number in range(150) if number % 12 == 5]
     newest = [number for number in range(1, 151) if number not in accepted][-20 + len(accepted) :]

@@ -15,7 +15,6 @@ from html_reading import read
 from race_cases import SEED_FOLDS, RaceCase, searched, shifted
 
 from autoquant.ledger import records as r
-from autoquant.report import rows
 from autoquant.report.collect import collect
 from autoquant.report.page import page
 from autoquant.report.render import TEMPLATES
@@ -100,7 +99,7 @@ def test_hostile_text_is_in_the_block_as_text_and_cannot_end_it(
     case.join("a")
     case.attempt("a", "discard", SEED_FOLDS, description=words)
     attempt = collect(tmp_path, "autumn").race.entrants[0].attempts[0]
-    monkeypatch.setattr(rows, "ROWS", 0)
+    monkeypatch.setattr("autoquant.report.reading.ROWS", 0)
     reading = read(page(tmp_path, None, home=tmp_path))
     assert [attempt.description] == json.loads(reading.data)["attempts"][0]["description"]
     assert [] == re.findall("[<>&\u2028\u2029]", reading.data)
