@@ -186,7 +186,7 @@ def test_a_solution_that_does_not_run_ends_at_010_and_in_the_hard_task_at_0(pare
     assert_lands(parent, grounds[name], body(name, line), 0.0 if name == "hard" else 0.10, words)
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", ["easy", "hard"])
 def test_a_solution_that_takes_too_long_does_not_run(hurried, grounds, name) -> None:
     score = 0.0 if name == "hard" else 0.10
     assert_lands(hurried, grounds[name], body(name, "while True: pass"), score, "used more than 1 s of CPU in one call")
