@@ -43,6 +43,7 @@ def help_text(*command: str) -> str:
 @pytest.mark.parametrize(("page", "name", "words"), quoted_commands())
 def test_each_option_a_page_names_is_in_that_commands_help(page: str, name: str, words: tuple[str, ...]) -> None:
     subcommand = [words[0]] if name == "arena" and re.fullmatch(r"[a-z]+", words[0]) else []
+    subcommand += words[1:2] if subcommand == ["tasks"] else []
     text = help_text(f"{name}.py", *subcommand)
     for option in (word.split("=")[0] for word in words if re.fullmatch(r"--?[a-z][a-z-]*", word.split("=")[0])):
         assert re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", text), f"{page}: {name}.py has no {option}"

@@ -119,6 +119,8 @@ def the_page_of_its_race_shows_the_scores(checkout: Checkout) -> None:
 
 
 def test_before_anything_was_raced_status_says_what_to_do(checkout: Checkout) -> None:
-    assert "error: " in checkout.refusal("arena.py", "tasks", "status")
+    words = checkout.refusal("arena.py", "tasks", "status")
+    assert "no record of the graded track" in words
+    assert "hint: begin one: arena.py tasks race" in words
     words = checkout.refusal("arena.py", "tasks", "race", "--competitors", "random")
     assert "controls have no part in the graded track" in words
