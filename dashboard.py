@@ -26,6 +26,7 @@ def main(argv: list[str] | None = None) -> int:
     cli.add_home_options(parser, state=True)
     cli.add_json_option(parser)
     options = parser.parse_args(argv)
+    cli.one_blas_thread()
 
     from autoquant.clock import SystemClock
     from autoquant.report import redraw, render_report, report_facts

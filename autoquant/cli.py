@@ -170,6 +170,15 @@ def seed_number(text: str) -> int:
     return int(text)
 
 
+def one_blas_thread() -> None:
+    """Let matrix products run on one core; works before numpy is imported.
+
+    Those of a report are small: numpy's threads wait for each other longer than they calculate. And a figure's last
+    digit must not depend on how many there are.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 def note(text: str) -> None:
     """One line to stderr, with control characters made visible."""
     print(printable(text), file=sys.stderr, flush=True)

@@ -388,6 +388,7 @@ def _placebo(options: Options) -> int:
 
 
 def _report(options: Options) -> int:
+    cli.one_blas_thread()
     from autoquant.arena.show.status import find_race
     from autoquant.clock import SystemClock
     from autoquant.report import redraw, render_report, report_facts
