@@ -119,11 +119,15 @@ def changed(bars: Bars, probe: Probe) -> Bars:
         start = (1.0 + jump) * prices[first + 3, cut - 1]
         later = prices[first : first + 4, cut - 1 :]
         grown = later[:, 1:] / later[3, 0] if order is None else _reordered(later, order)
+        np.divide(start, grown, out=grown)
         # Mirrored on the last close that stays, in logarithms: highs become lows and lows highs.
-        opened, high, low, close = start / grown
-        prices[first : first + 4, cut:] = opened, low, high, close
+        for row, other in enumerate((0, 2, 1, 3)):
+            prices[first + row, cut:] = grown[other]
     if _on_grid(bars.prices[:, :cut]):
-        prices[:, cut:] = np.round(prices[:, cut:] * _TICKS) / _TICKS
+        later = prices[:, cut:]
+        later *= _TICKS
+        np.round(later, out=later)
+        later /= _TICKS
     return Bars(bars.times, prices)
 
 
@@ -136,8 +140,8 @@ def _order(count: int, block: int) -> NDArray[np.int64]:
 def _reordered(later: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
     """(4, T − 1) prices behind the first bar as multiples of its close, their moves in another order."""
     moves = (later[:, 1:] / later[3, :-1])[:, order]
-    before = np.concatenate([[1.0], np.cumprod(moves[3])[:-1]])
-    return np.asarray(moves * before)
+    moves *= np.concatenate([[1.0], np.cumprod(moves[3])[:-1]])
+    return np.asarray(moves)
 
 
 def _on_grid(prices: NDArray[np.float64]) -> bool:

@@ -119,6 +119,26 @@ def test_no_trades_on_hidden_bars_break_even(parent, ground) -> None:
     assert (0.0, 0.50) == (found.hidden.sharpe, found.score)
 
 
+def test_a_table_of_dates_and_answers_earns_nothing_on_years_that_nobody_has_seen(parent, ground) -> None:
+    """No change of bars shows it, since it looks at none; it holds the right side on the days it knows."""
+    days = np.datetime_as_string(ground.shown.times.astype("datetime64[ms]"), unit="D")
+    ratio = np.log(ground.shown.close("nifty") / ground.shown.close("banknifty"))
+    first = np.flatnonzero(np.r_[True, days[1:] != days[:-1]])
+    sides = np.sign(ratio[np.r_[first[1:] - 1, len(ratio) - 1]] - ratio[first])
+    table = dict(zip(days[first].tolist(), sides.tolist(), strict=True))
+    source = pair(
+        f"known = {table!r}",
+        "side = nifty_df.index.strftime('%Y-%m-%d').map(known).to_numpy(float)",
+        "side = np.nan_to_num(side)",
+        "bars = np.flatnonzero(np.diff(side, prepend=0.0))",
+        "rows = [(i, side[i], -0.4 * side[i]) for i in bars]",
+        AS_TABLE,
+    )
+    found = scored(parent, ground, source, final=True)
+    assert found.replay.sharpe > 0.25
+    assert (0.0, 0.50) == (found.hidden.sharpe, found.score)
+
+
 def test_a_backtest_is_the_same_whatever_the_hidden_bars_are(parent, earning) -> None:
     other = [hidden_bars(), hidden_bars(1, 0.0), shown_none(earning)]
     found = [without_time(scored(parent, ground_of(parent, "hard", earning, bars), HONEST)) for bars in other]
