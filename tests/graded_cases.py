@@ -68,6 +68,10 @@ HIDDEN_TELLERS = (
 """Solutions of the hard task that shout hidden bars through every channel there is: message, columns, trades."""
 
 
+NAMES = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{32,64}\b")
+"""Of episodes, requests and contents: digits in them mean nothing."""
+
+
 @dataclass(frozen=True)
 class Secrets:
     """What may never leave."""
@@ -79,6 +83,7 @@ class Secrets:
 
     def found_in(self, text: str) -> list[str]:
         """What of it a text holds."""
+        text = NAMES.sub("", text)
         told = {token.replace(",", "").rstrip(".") for token in re.findall(r"\d[\d,]*(?:\.\d+)?", text)}
         seen = np.array(sorted({float(token) for token in told}))
         hits = [word for word in self.words if word in text]

@@ -326,7 +326,7 @@ def test_the_hidden_bars_are_run_by_the_final_submission_alone(tasks: TaskWorld)
 def all_text(folder: Path) -> Iterator[str]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix not in (".npy", ".pyc"):
-            yield f"{path}\n{path.read_bytes().decode(errors='replace')}"
+            yield f"/{path.relative_to(folder)}\n{path.read_bytes().decode(errors='replace')}"
 
 
 @pytest.mark.parametrize("name", ["easy", "medium", "hard"])
