@@ -43,4 +43,6 @@ def _next(reply: Reply, seen: Mapping[str, Any]) -> str:
     if left <= 0:
         return "No steps left: you are done. The best backtest counts."
     time = "" if reply.seconds_left is None else f" This session may last {amounts.duration(reply.seconds_left)} more."
+    if left == 1:
+        return f"1 step left: run.py --final, or a last backtest.{time}"
     return f"{left} steps left, run.py --final among them.{time}"

@@ -205,17 +205,17 @@ def prompt_for(racer: CompetitorView, race: RaceView, *, resumed: bool, seconds_
     time = "" if seconds_left is None else f" This session may last {amounts.duration(seconds_left)} more."
     if resumed:
         return (
-            f"{used} steps are used, {left} are left, and the solution is not handed in for good yet: go on as\n"
+            f"Steps used: {used}, left: {left}. The solution is not handed in for good yet: go on as\n"
             f"program.md says, without asking anybody, until `python run.py --final` has been answered.{time}\n"
         )
     text = (
         "You are given one quant task. Read program.md in this folder first: it is your whole task.\n"
         f"Write solution.py, try it with `python run.py -m TEXT`, learn from its answer, and hand it in for good with\n"
-        f"`python run.py --final -m TEXT`. You have {left} steps, that one included. Ask nobody. If your tool cuts\n"
+        f"`python run.py --final -m TEXT`. Steps left: {left}, that one included. Ask nobody. If your tool cuts\n"
         f"run.py off or puts it into the background, run it again and wait: nothing is charged twice.{time}\n"
     )
     if not used:
         return text
     best = max((a.score for a in racer.closed if a.score is not None), default=None)
     scored = "" if best is None else f", the best of them scored {best:.2f}"
-    return text + f"\nYou used {used} steps in a conversation that is gone{scored}; solution.py is as you left it.\n"
+    return text + f"\nSteps used in a conversation that is gone: {used}{scored}; solution.py is as you left it.\n"

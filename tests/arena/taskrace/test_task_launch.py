@@ -116,15 +116,15 @@ def test_a_session_is_told_its_task_its_steps_and_what_went_before(tasks: TaskWo
 
     first = told(seconds=7200)
     assert "Read program.md" in first
-    assert "You have 4 steps" in first
+    assert "Steps left: 4, that one included" in first
     assert "This session may last" in first
-    assert "You used" not in first
+    assert "conversation that is gone" not in first
     with tasks.referee() as referee:
         referee.prepare("alice-easy")
         submit(referee, tasks.worktree("easy"), NEAR["easy"])
     again = told()
-    assert "You have 3 steps" in again
-    assert "You used 1 steps in a conversation that is gone, the best of them scored 0.90" in again
+    assert "Steps left: 3," in again
+    assert "Steps used in a conversation that is gone: 1, the best of them scored 0.90" in again
     resumed = told(resumed=True)
-    assert "1 steps are used, 3 are left" in resumed
+    assert "Steps used: 1, left: 3." in resumed
     assert "python run.py --final" in resumed

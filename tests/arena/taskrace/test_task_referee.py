@@ -86,8 +86,9 @@ def test_a_request_that_comes_twice_is_charged_once(referee, tasks, easy) -> Non
 
 
 def test_after_the_last_step_nothing_is_graded(referee, tasks, easy) -> None:
-    for number in range(4):
-        reply = submit(referee, easy, FLAT + b"#" * number)
+    replies = [submit(referee, easy, FLAT + b"#" * number) for number in range(4)]
+    assert words(replies[2]).endswith("next      1 step left: run.py --final, or a last backtest.")
+    reply = replies[3]
     assert words(reply).endswith("No steps left: you are done. The best backtest counts.")
     assert ReplyKind.BUDGET == submit(referee, easy, EASY, final=True).kind
     assert 4 == tasks.gradings
