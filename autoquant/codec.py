@@ -19,6 +19,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
+import orjson
+
 from autoquant.errors import AutoQuantError, ConfigError
 
 T = TypeVar("T")
@@ -107,6 +109,18 @@ def loads(cls: type[T], text: str | bytes, where: str = "record") -> T:
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{where}: not valid JSON ({error})") from None
     return decode(cls, data, where)
+
+
+def parse(data: bytes) -> Any:
+    """Plain values of JSON text, several times as fast as `json.loads`: for bulk that is held to a digest as well.
+
+    A whole number beyond 64 bits becomes a float, which no field of whole numbers takes.
+
+    Raises
+    ------
+    ValueError : not JSON; NaN, infinities and lone surrogates are not.
+    """
+    return orjson.loads(data)
 
 
 def _refuse_constant(name: str) -> Any:

@@ -63,8 +63,8 @@ def open_line(line: bytes, number: int, previous: str, where: str, *, vouched: b
         not follow the one before.
     """
     try:
-        text = line.decode()
-        fields = json.loads(text)
+        text = "" if vouched else line.decode()
+        fields = codec.parse(line) if vouched else json.loads(text)
     except (ValueError, RecursionError):
         raise LedgerError(f"{where}: not a line of JSON", _RESTORE) from None
     if not isinstance(fields, dict) or fields.keys() != _KEYS:

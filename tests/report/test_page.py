@@ -405,7 +405,7 @@ def test_a_complete_race_on_the_archive_is_publishable(tmp_path: Path):
 
 
 def test_long_races_show_a_part_of_the_rows_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("autoquant.report.rows.ROWS", 8)
+    monkeypatch.setattr("autoquant.report.reading.ROWS", 8)
     case = RaceCase(tmp_path)
     case.join("a")
     case.attempt("a", "keep", shifted(SEED_FOLDS, 0.5), description="the keep")
