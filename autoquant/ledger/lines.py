@@ -90,11 +90,13 @@ def open_line(line: bytes, number: int, previous: str, where: str, *, vouched: b
 
 
 def is_sound(line: bytes) -> bool:
-    """Whether a line is in canonical form and carries its digest; what it says, and behind what, is not asked."""
+    """Whether a line is in canonical form and carries its digest; what it says, and behind what, is not asked.
+
+    False also for the sound line whose whole numbers have more than 64 bits, see `codec.parse`.
+    """
     try:
-        text = line.decode()
-        fields = json.loads(text)
-        return _sound(text, fields, fields["digest"])
+        fields = codec.parse(line)
+        return _sound(line.decode(), fields, fields["digest"])
     except (KeyError, TypeError, ValueError, RecursionError):
         return False
 
