@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from ledger_cases import closed, created, joined, opened, todays_race, write
+from ledger_cases import closed, counted, created, joined, opened, todays_race, write
 
 from autoquant import executor
 from autoquant.errors import LedgerError
@@ -67,3 +67,9 @@ def test_lines_are_found_across_the_blocks_they_are_read_in(tmp_path: Path, monk
     for size in (1, 7, 64, 1000):
         monkeypatch.setattr(chain, "_BLOCK", size)
         assert whole == chain.read_chain(tmp_path / "ledger.jsonl")
+
+
+def test_numbers_too_long_for_the_fast_parser_are_read_by_one_alone(path: Path) -> None:
+    write(path, [counted(session=1, tokens=10**30)])
+    assert None is chain._read_together(path)
+    assert counted(session=1, tokens=10**30) == read_records(path)[-1].body
