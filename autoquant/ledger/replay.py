@@ -136,7 +136,8 @@ class Replayer:
         """
         self._judge(record)()
         self._last = record
-        self._frozen.pop(getattr(record.body, "competitor", None) or "", None)
+        if self._frozen:
+            self._frozen.pop(getattr(record.body, "competitor", None) or "", None)
 
     def view(self) -> RaceView:
         """The race so far.
@@ -255,8 +256,8 @@ class Replayer:
 
     def _usage_counted(self, record: r.Record, body: r.UsageCounted) -> Effect:
         racer = self._racer(record, body.competitor)
-        known = 1 <= body.session <= len(racer.sessions)
-        self._require(known, record, f"session {body.session} was never started")
+        if not 1 <= body.session <= len(racer.sessions):
+            raise self._broken(record, f"session {body.session} was never started")
         return lambda: racer.spent.append(body)
 
     def _backed_off(self, record: r.Record, body: r.BackedOff) -> Effect:
@@ -268,11 +269,14 @@ class Replayer:
         running, expected = racer.running, len(racer.attempts) + 1
         if running is not None:
             raise self._broken(record, f"attempt {body.attempt} opened while {running.attempt} is open")
-        self._require(body.attempt == expected, record, f"attempt {body.attempt} where {expected} is next")
-        self._require(expected <= racer.joined.budget, record, f"the budget of {racer.joined.budget} is used up")
-        done = bool(racer.attempts) and racer.attempts[-1].final
-        self._require(not done, record, f"attempt {body.attempt} behind a final submission")
-        self._require(0 <= body.parent < body.attempt, record, f"attempt {body.attempt} from parent {body.parent}")
+        if body.attempt != expected:
+            raise self._broken(record, f"attempt {body.attempt} where {expected} is next")
+        if expected > racer.joined.budget:
+            raise self._broken(record, f"the budget of {racer.joined.budget} is used up")
+        if racer.attempts and racer.attempts[-1].final:
+            raise self._broken(record, f"attempt {body.attempt} behind a final submission")
+        if not 0 <= body.parent < body.attempt:
+            raise self._broken(record, f"attempt {body.attempt} from parent {body.parent}")
         view = AttemptView(
             body.competitor,
             body.attempt,
@@ -289,13 +293,15 @@ class Replayer:
     def _evaluation_started(self, record: r.Record, body: r.EvaluationStarted) -> Effect:
         racer, running = self._open(record, body.competitor, body.attempt)
         expected = running.tries + 1
-        self._require(body.try_number == expected, record, f"try {body.try_number} where {expected} is next")
+        if body.try_number != expected:
+            raise self._broken(record, f"try {body.try_number} where {expected} is next")
         return self._change(racer, _changed(running, tries=expected))
 
     def _attempt_closed(self, record: r.Record, body: r.AttemptClosed) -> Effect:
         racer, running = self._open(record, body.competitor, body.attempt)
         known = (r.GRADED,) if racer.joined.task else r.STATUSES
-        self._require(body.status in known, record, f"status {body.status!r} does not exist")
+        if body.status not in known:
+            raise self._broken(record, f"status {body.status!r} does not exist")
         after = _changed(
             running,
             closed_utc=record.utc,
@@ -403,7 +409,8 @@ class Replayer:
 
     def _racing(self, record: r.Record, name: str) -> _Racer:
         racer = self._racer(record, name)
-        self._require(racer.ended is None, record, f"{name!r} ended before ({racer.ended})")
+        if racer.ended is not None:  # not `_require`, which words the complaint before it knows of any
+            raise self._broken(record, f"{name!r} ended before ({racer.ended})")
         return racer
 
     def _open(self, record: r.Record, name: str, attempt: int) -> tuple[_Racer, AttemptView]:

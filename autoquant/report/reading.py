@@ -16,7 +16,7 @@ from autoquant.ledger.views import CompetitorView
 
 WHOLE = 5_000
 """Attempts of a race up to which everything is read."""
-ROWS, ROWS_HUGE = 3_000, 2_000
+ROWS, ROWS_HUGE = 3_000, 1_500
 """Attempts in the tables of one page, and in those of a race that is not read whole."""
 SAMPLE, SAMPLE_LEAST = 2_000, 40
 """Attempts whose daily returns are read: of all competitors together, and of each at least."""
