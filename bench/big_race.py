@@ -11,10 +11,10 @@ arguments write the same bytes.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,10 @@ from autoquant.files import sha256_bytes
 from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.lines import seal
+from autoquant.ledger.replay import Replayer
 from autoquant.oracle.records import Digests, Evaluation, Fault, FoldScore, GateResult, Outcome, ShiftedScore, Stress
 from autoquant.protocol import PROTOCOL
+from autoquant.report.reading import wanted
 
 START = dt.datetime(2026, 11, 1, 8)
 FOLDS, DAYS, PATHS = 6, 122, 24
@@ -54,18 +56,25 @@ GATES = (
 )  # fmt: skip
 
 
-def write_race(state: Path, competitors: int, attempts: int, name: str = "big") -> RaceLayout:
-    """Write a whole race with an opened lockbox below `state`; about four records and 30 kB of files per attempt."""
+def write_race(
+    state: Path, competitors: int, attempts: int, name: str = "big", *, sparse: bool = False
+) -> RaceLayout:  # fmt: skip
+    """Write a whole race with an opened lockbox below `state`; about four records and 30 kB of files per attempt.
+
+    A `sparse` one lacks the files of attempts that a page of it does not open; its ledger is the same.
+    """
     layout = RaceLayout(state, name)
-    book = _Book(layout)
+    book = _Book(layout, sparse)
     market = np.random.default_rng(0).normal(0.0004, 0.009, (FOLDS, DAYS))
     racers = [Climber(f"agent-{index:02d}", index, market, book) for index in range(competitors)]
-    text = strategy_text(np.zeros(60, dtype=int))
-    book.add(replace(CREATED, race=name, seed_strategy=book.blob(text), budget=attempts))
-    book.add(r.SeedScored(*book.evaluation(layout.evaluation("seed", 0), racers[0].answer(racers[0].best))[:2]))
+    seed = racers[0].answer(racers[0].best)
+    digest = book.blob(partial(strategy_text, np.zeros(60, dtype=int)))
+    book.add(replace(CREATED, race=name, seed_strategy=digest, budget=attempts))
+    book.add(r.SeedScored(book.write(layout.evaluation("seed", 0), seed.text), seed.evaluation.score))
     for racer in racers:
         colour = COLOURS[racer.index % len(COLOURS)]
         book.add(r.CompetitorJoined(racer.name, "command", "paper-1", "high", colour, attempts))
+    book.add(r.ReadinessChecked(manifest_verified=True))
     book.add(r.ArenaStarted(4711, "host"))
     for number in range(1, attempts + 1):
         for racer in racers:
@@ -80,25 +89,26 @@ def write_race(state: Path, competitors: int, attempts: int, name: str = "big") 
 
 @dataclass
 class _Answer:
-    """An evaluation whose folds are plain values and whose daily returns are text already."""
+    """An evaluation whose folds are plain values and whose daily returns are texts already, one per fold."""
 
     evaluation: Evaluation
     folds: list[Any]
-    days: str
+    days: list[str]
 
-    @property
     def text(self) -> str:
         text = codec.canonical(codec.encode(self.evaluation) | {"folds": self.folds})
-        return text.replace('"daily_returns":[]', f'"daily_returns":[{self.days}]', 1)
+        return text.replace('"daily_returns":[]', f'"daily_returns":[{",".join(self.days)}]', 1)
 
 
 class _Book:
-    """The chain of lines, held until `close`, and the files they name."""
+    """The chain of lines, held until `close`, and the files they name, of a sparse race held as well."""
 
-    def __init__(self, layout: RaceLayout) -> None:
+    def __init__(self, layout: RaceLayout, sparse: bool) -> None:
         self.layout = layout
+        self._replayer = Replayer()
         self._lines: list[str] = []
         self._head = r.GENESIS
+        self._later: dict[tuple[str, int], list[tuple[Path, Callable[[], str]]]] | None = {} if sparse else None
         for folder in (layout.root / "evaluations", layout.root / "blobs", layout.lockbox / "evaluations"):
             folder.mkdir(parents=True)
 
@@ -107,6 +117,7 @@ class _Book:
         seq = len(self._lines) + 1
         utc = f"{START + dt.timedelta(seconds=5 * seq):%Y-%m-%dT%H:%M:%SZ}"
         record, line = seal(body, seq=seq, utc=utc, previous=self._head)
+        self._replayer.apply(record)
         self._lines.append(line)
         self._head = record.digest
 
@@ -114,23 +125,31 @@ class _Book:
         for body in bodies:
             self.add(body)
 
-    def write(self, path: Path, text: str) -> str:
-        """A file; its digest."""
-        data = text.encode()
-        with suppress(FileExistsError):
-            path.parent.mkdir()
-        path.write_bytes(data)
+    def write(self, path: Path, text: Callable[[], str], owner: tuple[str, int] | None = None) -> str:
+        """A file of an attempt, or of nobody's; its digest."""
+        data = text().encode()
+        if self._later is None or owner is None:
+            _put(path, data)
+        else:
+            self._later.setdefault(owner, []).append((path, text))
         return sha256_bytes(data)
 
-    def blob(self, text: str) -> str:
-        digest = sha256_bytes(text.encode())
-        return self.write(self.layout.blob(digest), text)
-
-    def evaluation(self, path: Path, answer: _Answer) -> tuple[str, float | None]:
-        return self.write(path, answer.text), answer.evaluation.score
+    def blob(self, text: Callable[[], str], owner: tuple[str, int] | None = None) -> str:
+        return self.write(self.layout.blob(sha256_bytes(text().encode())), text, owner)
 
     def close(self) -> None:
         self.layout.ledger.write_text("".join(line + "\n" for line in self._lines))
+        if self._later:
+            for name, some in wanted(self._replayer.view().competitors).items():
+                for number in some.answers | some.returns:
+                    for path, text in self._later[name, number]:
+                        _put(path, text().encode())
+
+
+def _put(path: Path, data: bytes) -> None:
+    with suppress(FileExistsError):
+        path.parent.mkdir()
+    path.write_bytes(data)
 
 
 class Climber:
@@ -161,7 +180,8 @@ class Climber:
         values[changed] += self._rng.integers(1, 9, size=2)
         choice[self._rng.integers(FOLDS, size=2)] = self._rng.integers(PATHS, size=2)
         idea = f"{IDEAS[int(changed[0]) % len(IDEAS)]}; p{changed[0]:02d} and p{changed[1]:02d} moved, attempt {number}"
-        strategy = self._book.blob(strategy_text(values, f"{self.name} {number}"))
+        text = partial(strategy_text, values, f"{self.name} {number}")
+        strategy = self._book.blob(text, (self.name, number))
         yield r.AttemptOpened(self.name, number, f"{self.index:08x}{number:024x}", strategy, idea, self._working)
         yield r.EvaluationStarted(self.name, number, 1)
         yield self._closed(number, choice, values)
@@ -183,17 +203,17 @@ class Climber:
             self._score(choice) - 0.2134567, double, self._score(choice) - 0.0312345, late, 0.15071889480247622,
             34.007028819339396, 34.39347704653378, 8739,
         )  # fmt: skip
-        days = ",".join(self._texts[fold][place] for fold, place in enumerate(choice))
-        return _Answer(evaluation, [self._folds[fold][place] for fold, place in enumerate(choice)], days)
+        places = list(enumerate(choice.tolist()))
+        return _Answer(evaluation, [self._folds[n][p] for n, p in places], [self._texts[n][p] for n, p in places])
 
     def _closed(self, number: int, choice: np.ndarray, values: np.ndarray) -> r.AttemptClosed:
-        kind, layout = self._rng.random(), self._book.layout
+        kind, layout, owner = self._rng.random(), self._book.layout, (self.name, number)
         self._accepted = False
         if kind < 0.06:
             fault = Evaluation(
                 Outcome.CRASH, Digests(PROTOCOL.digest, HEX, HEX, HEX), fault=Fault("ZeroDivisionError", 41)
             )
-            digest, _ = self._book.evaluation(layout.evaluation(self.name, number), _Answer(fault, [], ""))
+            digest = self._book.write(layout.evaluation(self.name, number), _Answer(fault, [], []).text, owner)
             return r.AttemptClosed(self.name, number, "crash", None, None, digest, None)
         answer = self.answer(choice)
         score, delta = self._score(choice), self._score(choice) - self._score(self.best)
@@ -201,10 +221,11 @@ class Climber:
         if status == "gate":
             failed = replace(GATES[5], passed=False, value=51.25, headroom=-11.25)
             answer.evaluation = replace(answer.evaluation, outcome=Outcome.GATE, gates=(*GATES[:5], failed, *GATES[6:]))
-        digest, _ = self._book.evaluation(layout.evaluation(self.name, number), answer)
+        digest = self._book.write(layout.evaluation(self.name, number), answer.text, owner)
         better = int((self._sharpes[np.arange(FOLDS), choice] > self._sharpes[np.arange(FOLDS), self.best]).sum())
         self._accepted = status in r.ACCEPTED
-        detail = self._book.write(layout.detail(self.name, number), _detail(answer)) if self._accepted else None
+        more = partial(_detail, answer)
+        detail = self._book.write(layout.detail(self.name, number), more, owner) if self._accepted else None
         if status in ("keep", "search"):
             self.best, self._values, self._working = choice, values, number
         if status == "keep":
@@ -262,9 +283,9 @@ def _detail(answer: _Answer) -> str:
     stress = codec.dumps(Stress(days, 0.07692008967564011, 3.2207216587551595, 1.8468351242183407, 4.594608193291978))
     confirmation = (
         f'{{"causality_detail":"","causality_passed":true,"failure":null,"mask_gap":2.4868995751603507e-14,'
-        f'"second":{answer.text},"seconds":10.9642,"stress":{stress}}}'
+        f'"second":{answer.text()},"seconds":10.9642,"stress":{stress}}}'
     )
-    judgement = f'{{"causality_detail":"","evaluation":{answer.text},"timings":{{"total":3.5052283}}}}'
+    judgement = f'{{"causality_detail":"","evaluation":{answer.text()},"timings":{{"total":3.5052283}}}}'
     return f'{{"confirmation":{confirmation},"judgement":{judgement},"schema_version":1}}'
 
 
@@ -280,9 +301,9 @@ def _open_lockbox(book: _Book, racers: list[Climber]) -> None:
             Evaluation(Outcome.SCORED, Digests(PROTOCOL.digest, HEX, HEX, HEX), sharpe, (), GATES,
                        max_drawdown=0.15, split="lockbox"),
             [codec.encode(_fold(0, sharpe))],
-            "[" + ",".join(map(repr, year.tolist())) + "]",
+            ["[" + ",".join(map(repr, year.tolist())) + "]"],
         )  # fmt: skip
-        digest, _ = book.evaluation(book.layout.lockbox_evaluation(entry.name), answer)
+        digest = book.write(book.layout.lockbox_evaluation(entry.name), answer.text)
         verdict = "confirmed" if sharpe > 1.6 else "rejected" if sharpe < 0 else "insufficient evidence"
         book.add(r.LockboxScored(entry.name, digest, sharpe, verdict, 0.5 + 0.45 * float(np.tanh(sharpe))))
     book.add(r.LockboxClosed())

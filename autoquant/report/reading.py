@@ -76,6 +76,6 @@ def evenly(numbers: Sequence[int], wanted: int) -> list[int]:
 
 def _part(view: CompetitorView, rows: Sequence[int], share: int) -> Wanted:
     champion = frozenset({view.champion} - {0})
-    parents = {view.attempts[number - 1].parent for number in rows} - {0}
+    parents = {view.attempts[number - 1].parent for number in champion.union(rows)} - {0}
     scored = [attempt.attempt for attempt in view.attempts if attempt.score is not None]
     return Wanted(champion | parents | set(rows), champion | set(evenly(scored, share)))
