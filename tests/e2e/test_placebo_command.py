@@ -27,21 +27,21 @@ def test_placebo_races_end_in_a_table_resume_and_answer_at_once(checkout: Checko
     )
     checkout.started.append(begun)
     stored = checkout.root / "state" / "placebo"
-    while not list(stored.rglob("*.json")):
+    while not list(stored.rglob("*-*.json")):
         assert begun.poll() is None
         time.sleep(0.05)
     os.killpg(begun.pid, signal.SIGINT)
     out, err = begun.communicate(timeout=60)
     assert (130, b"", ["interrupted"]) == (begun.returncode, out, err.decode().splitlines())
 
-    kept = {path: path.stat().st_mtime_ns for path in stored.rglob("*.json")}
+    kept = {path: path.stat().st_mtime_ns for path in stored.rglob("*-*.json")}
     text = checkout.run(*few)
     assert "synthetic data: this is not a market result" in text
     assert all(path.stat().st_mtime_ns == written for path, written in kept.items())
-    files = {path: path.stat().st_mtime_ns for path in stored.rglob("*.json")}
+    files = {path: path.stat().st_mtime_ns for path in stored.rglob("*-*.json")}
     assert 2 * 2 * 3 == len(files)
     answer = json.loads(checkout.run(*few, "--json"))
-    assert {path: path.stat().st_mtime_ns for path in stored.rglob("*.json")} == files
+    assert {path: path.stat().st_mtime_ns for path in stored.rglob("*-*.json")} == files
     assert ("synthetic", 2, None, []) == (answer["source"], answer["runs"], answer["race"], answer["competitors"])
     assert {("flip", 2), ("permute", 2), ("real", 2)} == {
         (null["reference"], len(null["champion"])) for null in answer["nulls"]
