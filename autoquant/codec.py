@@ -91,10 +91,21 @@ def decode(cls: type[T], data: Any, where: str = "record") -> T:
     ------
     ConfigError : names the field's path.
     """
-    try:
-        return typing.cast(T, _reader(cls)(data))
-    except _Misfit as misfit:
-        raise ConfigError(f"{where}{misfit.path}: {misfit.problem}", misfit.hint) from None
+    return typing.cast(T, decoder(typing.cast(type, cls))(data, where))
+
+
+@cache
+def decoder(cls: type) -> Callable[[Any, str], Any]:
+    """`decode` for one class: to be held by who decodes very many."""
+    read = _reader(cls)
+
+    def decode_one(data: Any, where: str) -> Any:
+        try:
+            return read(data)
+        except _Misfit as misfit:
+            raise ConfigError(f"{where}{misfit.path}: {misfit.problem}", misfit.hint) from None
+
+    return decode_one
 
 
 def loads(cls: type[T], text: str | bytes, where: str = "record") -> T:

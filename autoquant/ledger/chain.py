@@ -52,7 +52,7 @@ def read_chain(path: Path) -> Chain:
         digest, or a line that does not follow the one before (edited, removed, moved, repeated).
     """
     together = _read_together(path) if default_jobs() > 1 else None
-    return _gather(path, _lines(path)) if together is None else together
+    return _gather(path, _blocks(path)) if together is None else together
 
 
 def _read_together(path: Path) -> Chain | None:
@@ -64,7 +64,7 @@ def _read_together(path: Path) -> Chain | None:
             return None
         with ThreadPoolExecutor(1) as waiting, LocalPool("processes", jobs=1) as pool:
             examined = waiting.submit(pool.map, _examine, [(path, size)])
-            chain = _gather(path, _lines(path, size, seen), vouched=True)
+            chain = _gather(path, _blocks(path, size, seen), vouched=True)
             [theirs] = examined.result()
     except Exception:  # nobody vouches for these lines yet: whatever they run into, one alone finds the words
         return None
@@ -75,23 +75,21 @@ def _examine(part: tuple[Path, int]) -> tuple[bool, str]:
     """In the second process: whether each whole line is sound, and sha256 of the bytes that this was found of."""
     path, size = part
     seen = hashlib.sha256()
-    unsound = sum(not is_sound(line[:-1]) for line in _lines(path, size, seen) if line.endswith(b"\n"))
+    unsound = sum(not is_sound(line) for lines, _ in _blocks(path, size, seen) for line in lines)
     return not unsound, seen.hexdigest()
 
 
-def _gather(path: Path, lines: Iterator[bytes], *, vouched: bool = False) -> Chain:
-    """The chain of lines; `vouched` says that each but the last, if it lacks its newline, is looked at elsewhere."""
+def _gather(path: Path, blocks: Iterator[tuple[list[bytes], bytes]], *, vouched: bool = False) -> Chain:
+    """The chain of a file's lines; `vouched` says that whole ones are looked at elsewhere."""
     name, records = str(path), list[Record]()
     head, size, last, tail = GENESIS, 0, b"", b""
     with bulk.uncollected():
-        for number, line in enumerate(lines, start=1):
-            if not line.endswith(b"\n"):
-                tail = line
-                break
-            size, last = size + len(line), line[:-1]
-            record = open_line(last, number, head, f"{name}:{number}", vouched=vouched)
-            records.append(record)
-            head = record.digest
+        for lines, rest in blocks:
+            tail = rest
+            for line in lines:
+                record = open_line(line, len(records) + 1, head, name, vouched=vouched)
+                records.append(record)
+                head, last, size = record.digest, line, size + len(line) + 1
     if not tail:
         return Chain(tuple(records), size, last, lacks_newline=False, torn_bytes=0)
     try:
@@ -105,10 +103,12 @@ class _Hash(Protocol):
     def update(self, data: bytes, /) -> None: ...
 
 
-def _lines(path: Path, size: int | None = None, seen: _Hash | None = None) -> Iterator[bytes]:
-    """Lines of the first `size` bytes with their newlines, the last one perhaps without; `seen` takes in every byte.
+def _blocks(
+    path: Path, size: int | None = None, seen: _Hash | None = None
+) -> Iterator[tuple[list[bytes], bytes]]:  # fmt: skip
+    """The first `size` bytes in pieces: whole lines without their newline, and what follows them so far.
 
-    They come one at a time: the lines of a big ledger take more room than its records.
+    Piece by piece, since the lines of a big ledger take more room than its records. `seen` takes in every byte.
     """
     try:
         with path.open("rb") as handle:
@@ -118,10 +118,8 @@ def _lines(path: Path, size: int | None = None, seen: _Hash | None = None) -> It
                     seen.update(block)
                 if size is not None:
                     size -= len(block)
-                *whole, rest = (rest + block).split(b"\n")
-                yield from (line + b"\n" for line in whole)
-            if rest:
-                yield rest
+                *lines, rest = (rest + block).split(b"\n")
+                yield lines, rest
     except FileNotFoundError:
         return
     except OSError as error:

@@ -12,6 +12,7 @@ from autoquant.ledger.records import KINDS, Record, RecordBody, kind_of
 from autoquant.protocol import SCHEMA_VERSION
 
 _RESTORE = "restore the ledger from an export or a backup; it is never repaired in place"
+_BODIES = {kind: codec.decoder(body) for kind, body in KINDS.items()}
 _KEYS = {"schema_version", "seq", "utc", "kind", "body", "previous", "digest"}
 
 
@@ -47,14 +48,14 @@ def seal(body: RecordBody, *, seq: int, utc: str, previous: str) -> tuple[Record
     return record, codec.canonical(fields | {"digest": digest})
 
 
-def open_line(line: bytes, number: int, previous: str, where: str, *, vouched: bool = False) -> Record:
+def open_line(line: bytes, number: int, previous: str, file: str, *, vouched: bool = False) -> Record:
     """The record of one line without its newline.
 
     Parameters
     ----------
     line : of the file.
     number, previous : which line it is, and the digest of the one before.
-    where : how it is named in an error.
+    file : how the file is named in an error.
     vouched : somebody else looks at its form and digest, see `is_sound`.
 
     Raises
@@ -66,26 +67,26 @@ def open_line(line: bytes, number: int, previous: str, where: str, *, vouched: b
         text = "" if vouched else line.decode()
         fields = codec.parse(line) if vouched else json.loads(text)
     except (ValueError, RecursionError):
-        raise LedgerError(f"{where}: not a line of JSON", _RESTORE) from None
+        raise LedgerError(f"{file}:{number}: not a line of JSON", _RESTORE) from None
     if not isinstance(fields, dict) or fields.keys() != _KEYS:
-        raise LedgerError(f"{where}: not a ledger record (keys differ)", _RESTORE)
+        raise LedgerError(f"{file}:{number}: not a ledger record (keys differ)", _RESTORE)
     if fields["schema_version"] != SCHEMA_VERSION:
         raise LedgerError(
-            f"{where}: schema version {fields['schema_version']!r}, this program reads {SCHEMA_VERSION}",
+            f"{file}:{number}: schema version {fields['schema_version']!r}, this program reads {SCHEMA_VERSION}",
             "use the release of autoquant that wrote it",
         )
     digest = fields["digest"]
     if not vouched and not _sound(text, fields, digest):
-        raise LedgerError(f"{where}: the line was altered (its digest does not match)", _RESTORE)
+        raise LedgerError(f"{file}:{number}: the line was altered (its digest does not match)", _RESTORE)
     if fields["seq"] != number or fields["previous"] != previous:
-        raise LedgerError(f"{where}: record {fields['seq']} does not follow the line before", _RESTORE)
+        raise LedgerError(f"{file}:{number}: record {fields['seq']} does not follow the line before", _RESTORE)
     kind = fields["kind"]
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise LedgerError(f"{where}: unknown kind {kind!r}", "use the release of autoquant that wrote it")
+    if not isinstance(kind, str) or kind not in _BODIES:
+        raise LedgerError(f"{file}:{number}: unknown kind {kind!r}", "use the release of autoquant that wrote it")
     try:
-        body: RecordBody = codec.decode(KINDS[kind], fields["body"], kind)
+        body: RecordBody = _BODIES[kind](fields["body"], kind)
     except AutoQuantError as error:
-        raise LedgerError(f"{where}: {error.message}", error.hint or _RESTORE) from error
+        raise LedgerError(f"{file}:{number}: {error.message}", error.hint or _RESTORE) from error
     return Record(number, str(fields["utc"]), kind, body, previous, digest)
 
 

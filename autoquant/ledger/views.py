@@ -8,6 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from autoquant.ledger.records import (
     ACCEPTED,
@@ -172,7 +173,7 @@ class CompetitorView:
                 return dict(attempt.decision.archive)
         return {name: None if name == "distinct" else 0 for name in LINEAGES}
 
-    @property
+    @cached_property
     def usage(self) -> UsageTotal:
         """Tokens and cost so far. A known cost after a stretch of unknown cost covers that stretch too, see `Meter`."""
         total = UsageTotal.of(self.spent)
