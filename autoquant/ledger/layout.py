@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 
@@ -13,7 +14,7 @@ class RaceLayout:
     state: Path
     race: str
 
-    @property
+    @cached_property
     def root(self) -> Path:
         """The race's folder."""
         return self.state / "races" / self.race
