@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -22,7 +23,11 @@ from big_race import write_race
 
 COMPETITORS, ATTEMPTS = 50, 1_000
 """Words are counted rather than looked for with `in`: a failure would compare them to megabytes, for minutes."""
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("big races")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("big races"),
+    pytest.mark.skipif(not os.environ.get("AUTOQUANT_BIG"), reason="minutes of one core: AUTOQUANT_BIG=1 runs it"),
+]
 
 
 @pytest.fixture(scope="module")
