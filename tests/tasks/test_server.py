@@ -41,10 +41,8 @@ from autoquant.tasks.server import MAXIMUM_MESSAGE, SESSIONS
 pytestmark = pytest.mark.xdist_group("task server")
 FLAT = single("return pd.DataFrame({'bar': [1], 'position': [0]})").decode()
 SPINS = single("while True:", "    pass").decode()
-SLOW = single(
-    "import time", "end = time.process_time() + 1.5", "while time.process_time() < end:", "    pass",
-    "return pd.DataFrame({'bar': [1], 'position': [0]})",
-).decode()  # fmt: skip
+SLOW = single("for _ in range(100_000_000): pass", "return pd.DataFrame({'bar': [1], 'position': [0]})").decode()
+"""Well over a second on any machine, and it ends."""
 
 
 @dataclass
