@@ -1,0 +1,65 @@
+"""Command lines of bubblewrap: a program behind an allow-list of mounts, in namespaces of its own.
+
+What is not listed is not there: no home, no data, no state, no socket of the host; `/run`, `/tmp` and `/var` are empty.
+Nothing home-made stands in bubblewrap's place; where it does not work, there is no seal, and whoever asked says so.
+Works for root and, through a user namespace, for an ordinary user. Pure: nothing is started here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+SYSTEM_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+"""Links into /usr on a merged system, folders of their own on an older one."""
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What a sealed program sees.
+
+    Parameters
+    ----------
+    program : bubblewrap's own path.
+    read : files and folders shown at their own path, not writable. What does not exist is left out.
+    write : folders shown at their own path, writable; they must exist.
+    renamed : pairs (source, shown as) of writable folders shown elsewhere.
+    network : the host's network instead of an empty one. It is then the only thing of the host besides the mounts.
+    folder : the working directory.
+    """
+
+    program: str
+    read: tuple[Path, ...] = ()
+    write: tuple[Path, ...] = ()
+    renamed: tuple[tuple[Path, Path], ...] = ()
+    network: bool = False
+    folder: Path = Path("/")
+
+
+def sealed_prefix(seal: Seal) -> tuple[str, ...]:
+    """What goes before a command line, `--` included.
+
+    The deeper path is mounted later, so that a writable folder inside a read-only one is writable. Links on the way to
+    a listed path are made again inside, so that the path means the same there.
+    """
+    argv = [seal.program, "--unshare-all", *(["--share-net"] if seal.network else []), "--die-with-parent"]
+    argv += ["--cap-drop", "ALL", "--hostname", "sealed", "--proc", "/proc", "--dev", "/dev"]
+    for empty in ("/run", "/tmp", "/var"):  # /var/tmp is there, as programs expect it
+        argv += ["--tmpfs", empty]
+    argv += ["--dir", "/var/tmp"]
+    for link in SYSTEM_LINKS:
+        if os.path.islink(link):
+            argv += ["--symlink", os.readlink(link), link]
+    mounts = [("--ro-bind-try", path, path) for path in _unlinked(seal.read)]
+    mounts += [("--bind", path, path) for path in seal.write]
+    mounts += [("--bind", source, shown) for source, shown in seal.renamed]
+    for option, source, shown in sorted(mounts, key=lambda mount: len(mount[2].parts)):
+        argv += [option, str(source), str(shown)]
+    return (*argv, "--chdir", str(seal.folder), "--")
+
+
+def _unlinked(paths: Iterable[Path]) -> list[Path]:
+    """Paths once each, without those that a system link already leads to."""
+    return [path for path in dict.fromkeys(paths) if not (str(path) in SYSTEM_LINKS and path.is_symlink())]

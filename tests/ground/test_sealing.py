@@ -1,0 +1,52 @@
+"""Behind the mounts of a seal there is what was listed and nothing else, for root as for anybody."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from autoquant.sealing import Seal, sealed_prefix
+
+BWRAP = shutil.which("bwrap")
+pytestmark = pytest.mark.skipif(BWRAP is None, reason="needs bubblewrap")
+SYSTEM = tuple(map(Path, ("/usr", "/bin", "/lib", "/lib64")))
+
+
+def inside(script: str, **seal: object) -> subprocess.CompletedProcess[str]:
+    prefix = sealed_prefix(Seal(str(BWRAP), **({"read": SYSTEM} | seal)))  # type: ignore[arg-type]
+    return subprocess.run([*prefix, "/bin/sh", "-c", script], capture_output=True, text=True, timeout=60)
+
+
+def test_what_is_not_listed_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("42")
+    seen = inside(f"ls -A /run /tmp /var/tmp; cat {tmp_path}/secret; ls /home /root /etc")
+    assert "42" not in seen.stdout
+    assert "/run:\n\n/tmp:\n\n/var/tmp:\n" == seen.stdout
+    assert 4 == seen.stderr.count("No such file")
+
+
+def test_a_writable_folder_inside_a_read_only_one_can_be_written(tmp_path: Path) -> None:
+    own = tmp_path / "shown" / "own"
+    own.mkdir(parents=True)
+    seen = inside("echo a > note; echo b > ../note", read=(*SYSTEM, tmp_path / "shown"), write=(own,), folder=own)
+    assert "Read-only" in seen.stderr
+    assert ["own/note"] == sorted(str(path.relative_to(tmp_path / "shown")) for path in own.parent.rglob("note"))
+
+
+def test_a_folder_can_be_shown_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("found")
+    assert "found" == inside("cat /place/x", renamed=((tmp_path, Path("/place")),)).stdout
+
+
+def test_only_the_own_processes_are_seen() -> None:
+    assert int(inside("ls -d /proc/[0-9]* | wc -l").stdout) < 6
+
+
+@pytest.mark.parametrize("network", [False, True])
+def test_the_network_is_there_when_asked_for(network: bool) -> None:
+    outside = set(Path("/sys/class/net").iterdir()) if Path("/sys/class/net").is_dir() else set()
+    names = {line.split(":")[0].strip() for line in inside("cat /proc/net/dev", network=network).stdout.split("\n")[2:]}
+    assert {path.name for path in outside if network} | {"lo"} == names - {""}
