@@ -39,12 +39,54 @@ def replay(records: Iterable[r.Record], where: str = "ledger") -> RaceView:
 
 
 @dataclass
+class _Open:
+    """The attempt that is charged and has no verdict yet. A view of it is made when one is asked for."""
+
+    body: r.AttemptOpened
+    utc: str
+    tries: int = 0
+
+    @property
+    def attempt(self) -> int:
+        """Its number."""
+        return self.body.attempt
+
+    def view(self) -> AttemptView:
+        """As it stands."""
+        return AttemptView(*self._charge(), final=self.body.final)
+
+    def closed(self, utc: str, verdict: r.AttemptClosed) -> AttemptView:
+        """With its verdict of that moment."""
+        return AttemptView(
+            *self._charge(),
+            utc,
+            verdict.status,
+            verdict.score,
+            verdict.double_cost,
+            verdict.evaluation,
+            verdict.score_file,
+            verdict.decision,
+            verdict.detail,
+            final=self.body.final,
+        )
+
+    def _charge(self) -> tuple[str, int, str, str, str, int, str | None, str, int]:
+        """The first fields of a view."""
+        b = self.body
+        return (
+            b.competitor, b.attempt, b.request, b.strategy, b.description, b.parent, b.lineage, self.utc, self.tries,
+        )  # fmt: skip
+
+
+@dataclass
 class _Racer:
     """A competitor while records come in."""
 
     joined: r.CompetitorJoined
     joined_utc: str
     attempts: list[AttemptView] = field(default_factory=list)
+    """Those with a verdict."""
+    running: _Open | None = None
     ended: str | None = None
     ended_utc: str | None = None
     faults: list[r.FaultSeen] = field(default_factory=list)
@@ -53,17 +95,12 @@ class _Racer:
     spent: list[r.UsageCounted] = field(default_factory=list)
     waits: list[r.BackedOff] = field(default_factory=list)
 
-    @property
-    def running(self) -> AttemptView | None:
-        """The open attempt."""
-        return self.attempts[-1] if self.attempts and self.attempts[-1].is_open else None
-
     def view(self) -> CompetitorView:
         """Frozen copy."""
         return CompetitorView(
             self.joined,
             self.joined_utc,
-            tuple(self.attempts),
+            (*self.attempts, self.running.view()) if self.running else tuple(self.attempts),
             self.ended,
             self.ended_utc,
             tuple(self.faults),
@@ -277,52 +314,49 @@ class Replayer:
             raise self._broken(record, f"attempt {body.attempt} behind a final submission")
         if not 0 <= body.parent < body.attempt:
             raise self._broken(record, f"attempt {body.attempt} from parent {body.parent}")
-        view = AttemptView(
-            body.competitor,
-            body.attempt,
-            body.request,
-            body.strategy,
-            body.description,
-            body.parent,
-            body.lineage,
-            record.utc,
-            final=body.final,
-        )
-        return lambda: racer.attempts.append(view)
+
+        def effect() -> None:
+            racer.running = _Open(body, record.utc)
+
+        return effect
 
     def _evaluation_started(self, record: r.Record, body: r.EvaluationStarted) -> Effect:
-        racer, running = self._open(record, body.competitor, body.attempt)
+        _, running = self._open(record, body.competitor, body.attempt)
         expected = running.tries + 1
         if body.try_number != expected:
             raise self._broken(record, f"try {body.try_number} where {expected} is next")
-        return self._change(racer, _changed(running, tries=expected))
+
+        def effect() -> None:
+            running.tries = expected
+
+        return effect
 
     def _attempt_closed(self, record: r.Record, body: r.AttemptClosed) -> Effect:
         racer, running = self._open(record, body.competitor, body.attempt)
         known = (r.GRADED,) if racer.joined.task else r.STATUSES
         if body.status not in known:
             raise self._broken(record, f"status {body.status!r} does not exist")
-        after = _changed(
-            running,
-            closed_utc=record.utc,
-            status=body.status,
-            score=body.score,
-            double_cost=body.double_cost,
-            evaluation=body.evaluation,
-            score_file=body.score_file,
-            detail=body.detail,
-            decision=body.decision,
-        )
-        return self._change(racer, after)
+        after = running.closed(record.utc, body)
+
+        def effect() -> None:
+            racer.attempts.append(after)
+            racer.running = None
+
+        return effect
 
     def _attempt_committed(self, record: r.Record, body: r.AttemptCommitted) -> Effect:
         racer = self._racing(record, body.competitor)
+        is_open = racer.running is not None and racer.running.attempt == body.attempt
+        self._require(not is_open, record, f"attempt {body.attempt} is committed before it is closed")
         known = 1 <= body.attempt <= len(racer.attempts)
         self._require(known, record, f"attempt {body.attempt} was never opened")
         before = racer.attempts[body.attempt - 1]
-        self._require(not before.is_open, record, f"attempt {body.attempt} is committed before it is closed")
         self._require(before.commit is None, record, f"attempt {body.attempt} was committed before")
-        return self._change(racer, _changed(before, commit=body.commit))
+
+        def effect() -> None:
+            racer.attempts[body.attempt - 1] = replace(before, commit=body.commit)
+
+        return effect
 
     def _fault_seen(self, record: r.Record, body: r.FaultSeen) -> Effect:
         if body.competitor is None:
@@ -413,19 +447,12 @@ class Replayer:
             raise self._broken(record, f"{name!r} ended before ({racer.ended})")
         return racer
 
-    def _open(self, record: r.Record, name: str, attempt: int) -> tuple[_Racer, AttemptView]:
+    def _open(self, record: r.Record, name: str, attempt: int) -> tuple[_Racer, _Open]:
         racer = self._racing(record, name)
         running = racer.running
         if running is None or running.attempt != attempt:
             raise self._broken(record, f"attempt {attempt} of {name!r} is not open")
         return racer, running
-
-    @staticmethod
-    def _change(racer: _Racer, attempt: AttemptView) -> Effect:
-        def effect() -> None:
-            racer.attempts[attempt.attempt - 1] = attempt
-
-        return effect
 
     def _require(self, holds: bool, record: r.Record, rule: str) -> None:
         if not holds:
@@ -433,10 +460,3 @@ class Replayer:
 
     def _broken(self, record: r.Record, rule: str) -> LedgerError:
         return LedgerError(f"{self._where}:{record.seq}: {record.kind}: {rule}")
-
-
-def _changed(attempt: AttemptView, **changes: Any) -> AttemptView:
-    """`dataclasses.replace` for what happens three times per attempt: no field is looked at that does not change."""
-    after = object.__new__(AttemptView)
-    vars(after).update(vars(attempt), **changes)
-    return after

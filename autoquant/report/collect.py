@@ -124,14 +124,16 @@ def _entrant(
     amounts, seconds = attempt_amounts(view), times.get(view.name, {})
     for attempt in view.attempts:
         number, stress = attempt.attempt, None
-        if number in wanted.answers:
+        told = number in wanted.answers
+        if told:
             days = number in wanted.returns
             evaluations[number] = shelf.attempt(view.name, number, attempt.evaluation, returns=days)
-            stress = shelf.stress(view.name, number, attempt.detail) if attempt.accepted else None
+            if attempt.accepted and number in wanted.details:
+                stress = shelf.stress(view.name, number, attempt.detail)
         elif number in wanted.returns:
             shelf.days(view.name, number, attempt.evaluation)
         answer, base = evaluations.get(number), evaluations.get(attempt.parent)
-        attempts.append(attempt_of(attempt, answer, base, stress, amounts.get(number), seconds.get(number)))
+        attempts.append(attempt_of(attempt, answer, base, stress, amounts.get(number), seconds.get(number), told))
     start = (Step(0, race.seed.score),) if race.seed else ()
     closed = [a for a in attempts if a.score is not None]
     champion = attempts[view.champion - 1] if view.champion else None

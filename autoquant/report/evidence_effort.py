@@ -12,7 +12,7 @@ SEED = 20_261_130
 TRIALS_WHOLE = 2_000
 """Up to so many attempts with returns in a race, PBO looks at all of them."""
 COLUMNS_ALL, COLUMNS_LEAST = 2_000, 40
-DRAWS_ALL = 50_000
+DRAWS_ALL, DRAWS_ALL_THINNED = 50_000, 25_000
 """Of N*, by all competitors together: each draw takes a normal number a day, whatever the number of attempts."""
 DRAWS_TIMES_TRIALS, DRAWS_MOST, DRAWS_LEAST = 7_500_000, 10_000, 300
 PANELS_ALL, PANELS_MOST, PANELS_LEAST = 500, 100, 15
@@ -50,9 +50,11 @@ def effort(trials: Sequence[int]) -> Effort:
     Effort(columns=40, draws=300, panels=15, resamples=1000)
     """
     everything, racers = max(1, sum(trials)), max(1, len(trials))
+    whole = everything <= TRIALS_WHOLE
+    draws = (DRAWS_ALL if whole else DRAWS_ALL_THINNED) // racers
     return Effort(
-        columns=None if everything <= TRIALS_WHOLE else max(COLUMNS_LEAST, COLUMNS_ALL // racers),
-        draws=min(DRAWS_MOST, max(DRAWS_LEAST, min(DRAWS_ALL // racers, DRAWS_TIMES_TRIALS // everything))),
+        columns=None if whole else max(COLUMNS_LEAST, COLUMNS_ALL // racers),
+        draws=min(DRAWS_MOST, max(DRAWS_LEAST, min(draws, DRAWS_TIMES_TRIALS // everything))),
         panels=min(PANELS_MOST, max(PANELS_LEAST, PANELS_ALL // racers)),
         resamples=2_000 if racers <= 10 else 1_000,
     )

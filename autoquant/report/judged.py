@@ -19,6 +19,7 @@ def attempt_of(
     stress: Stress | None,
     amounts: tuple[int, float | None] | None,
     seconds: float | None,
+    told: bool = True,
 ) -> Attempt:
     """The page's attempt.
 
@@ -29,6 +30,7 @@ def attempt_of(
     stress : of an accepted attempt.
     amounts : tokens and US dollars put down to it.
     seconds : of the agent's own time up to its opening.
+    told : whether a row may tell of it; without one nobody reads its reason.
     """
     decision = view.decision or r.DecisionSummary()
     sharpes = evaluation.fold_sharpes if evaluation else ()
@@ -65,7 +67,7 @@ def attempt_of(
         tokens=amounts[0] if amounts else None,
         cost=amounts[1] if amounts else None,
         agent_seconds=seconds,
-        reason=clean(decision.reason, 300),
+        reason=clean(decision.reason, 300) if told else "",
     )
 
 

@@ -2,8 +2,8 @@
 
 Scores, statuses, Δ and drawdowns of all attempts are in the ledger; only gates with their headroom, folds, stress and
 daily returns are in files, 20 to 40 kB each. Beyond `WHOLE` attempts a page opens those of the rows it shows, of what
-they are compared with, of every champion, and an even sample of each competitor's scored attempts for the statistics.
-What is opened depends on the race alone.
+they are compared with, of every champion, and an even sample of each competitor's scored attempts for the statistics;
+details of official steps alone. What is opened depends on the race alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ class Wanted:
     """Attempts of one competitor whose files are opened, by number."""
 
     answers: frozenset[int]
-    """Gates, folds and the score with delay; of accepted ones the details too."""
+    """Gates, folds and the score with delay."""
+    details: frozenset[int]
+    """Stress, where it was accepted."""
     returns: frozenset[int]
     """Daily returns."""
 
@@ -37,7 +39,7 @@ def wanted(competitors: Mapping[str, CompetitorView]) -> dict[str, Wanted]:
     attempts = sum(len(view.attempts) for view in competitors.values())
     if attempts <= WHOLE:
         everything = {name: frozenset(range(1, 1 + len(view.attempts))) for name, view in competitors.items()}
-        return {name: Wanted(numbers, numbers) for name, numbers in everything.items()}
+        return {name: Wanted(numbers, numbers, numbers) for name, numbers in everything.items()}
     rows = shown([[attempt.status for attempt in view.attempts] for view in competitors.values()], rows_of(attempts))
     share = max(SAMPLE_LEAST, SAMPLE // len(competitors))
     return {name: _part(view, numbers, share) for (name, view), numbers in zip(competitors.items(), rows, strict=True)}
@@ -77,5 +79,6 @@ def evenly(numbers: Sequence[int], wanted: int) -> list[int]:
 def _part(view: CompetitorView, rows: Sequence[int], share: int) -> Wanted:
     champion = frozenset({view.champion} - {0})
     parents = {view.attempts[number - 1].parent for number in champion.union(rows)} - {0}
+    official = frozenset(attempt.attempt for attempt in view.attempts if attempt.status == "keep")
     scored = [attempt.attempt for attempt in view.attempts if attempt.score is not None]
-    return Wanted(champion | parents | set(rows), champion | set(evenly(scored, share)))
+    return Wanted(champion | parents | set(rows), champion | official, champion | set(evenly(scored, share)))

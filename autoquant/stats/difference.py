@@ -154,7 +154,7 @@ def plain_difference(first: ArrayLike, second: ArrayLike, *, coverage: float = 0
     if len(pair) < PERIODS_LEAST or not moving(pair).all():
         return None
     pair = pair / pair.std(axis=0)
-    if np.allclose(pair[:, 0], pair[:, 1], rtol=0.0, atol=1e-9):
+    if np.abs(pair[:, 0] - pair[:, 1]).max() <= 1e-9:
         return SharpeDifference(0.0, 0.0, 0.0, 0.0, 1.0, 0, len(pair))
     difference = float(np.subtract(*sharpes(pair.sum(axis=0), (pair**2).sum(axis=0), len(pair))))
     error = hac_error(pair)
