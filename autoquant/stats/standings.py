@@ -77,15 +77,21 @@ def standings(
         raise ValueError(f"an error needs two samples, not {samples}")
     if not panels[0].shape[1]:
         return ()
+    # who holds the same returns ties to the last bit only when they are drawn once: products differ by column
+    places: dict[bytes, int] = {}
+    column = [places.setdefault((days + 0.0).tobytes(), len(places)) for days in np.concatenate(panels).T]
+    first = [column.index(place) for place in range(len(places))]
+    panels = [panel[:, first] for panel in panels]
     once = [np.ones((1, len(panel))) for panel in panels]
     score = scores(panels, once)[0]
     drawn = scores(panels, [stationary_counts(rng, samples, len(panel), mean_block) for panel in panels])
     drawn += score - drawn.mean(axis=0)
     error = drawn.std(axis=0, ddof=1)
     half = float(ndtri(0.5 + coverage / 2.0)) * error
+    shares = probability_best(drawn[:, column])
     return tuple(
         Standing(float(s), float(e), float(s - h), float(s + h), best)
-        for s, e, h, best in zip(score, error, half, probability_best(drawn), strict=True)
+        for s, e, h, best in zip(score[column], error[column], half[column], shares, strict=True)
     )
 
 
