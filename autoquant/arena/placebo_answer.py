@@ -20,12 +20,8 @@ from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.placebos import REFERENCES, PlaceboRun, Plan, cache_of
 from autoquant.ledger.races import race_names
 from autoquant.ledger.views import CompetitorView, RaceView
-from autoquant.oracle.records import Status
 from autoquant.protocol import PROTOCOL, SCHEMA_VERSION
-from autoquant.ratchet.state import NOISE
-from autoquant.stats.placebo import Placebo, no_skill_band, placebo_tests, runs_needed
-
-ALPHA = PROTOCOL.ratchet.alpha
+from autoquant.stats.placebo import ALPHA, Null, Placebo, null_distributions, runs_needed
 
 
 @dataclass(frozen=True)
@@ -39,22 +35,6 @@ class PlaceboOptions:
     race: str | None = None
     budget: int | None = None
     jobs: int | None = None
-
-
-@dataclass(frozen=True)
-class Null:
-    """What one searcher without skill reached on one kind of market, run by run."""
-
-    reference: str
-    searcher: str
-    champion: tuple[float, ...]
-    """Scores of the retained champions."""
-    best: tuple[float, ...]
-    champion_band: tuple[float, float, float]
-    """5 %, median, 95 %."""
-    best_band: tuple[float, float, float]
-    keeps: float
-    """Official promotions per race, on average."""
 
 
 @dataclass(frozen=True)
@@ -125,12 +105,7 @@ def placebo(options: PlaceboOptions, voice: Voice, clock: Clock | None = None) -
     )
     batch = Batch(ground.data_dir, plan.data, seed, budget, noise_floor, cache_of(options.state, plan))
     collected = _collect(batch, plan, options, voice, clock)
-    nulls = tuple(
-        null_of(reference, searcher, [run for run in collected if (run.reference, run.searcher) == key])
-        for reference in REFERENCES
-        for searcher in batch.searchers
-        for key in [(reference, searcher)]
-    )
+    nulls = null_distributions(collected)
     tests = () if found is None else tuple(tested(racer, found[1], nulls, budget) for racer in _racers(found[1]))
     name = None if found is None else found[0].race
     return PlaceboAnswer(plan, ground.manifest.source, options.runs, nulls, name, tests)
@@ -174,28 +149,16 @@ def _racers(view: RaceView) -> Sequence[CompetitorView]:
     return [] if view.seed is None else list(view.competitors.values())
 
 
-def null_of(reference: str, searcher: str, runs: Sequence[PlaceboRun]) -> Null:
-    """The distribution of some runs' figures."""
-    champion, best = tuple(run.champion for run in runs), tuple(run.best for run in runs)
-    keeps = sum(run.statuses.count(Status.KEEP) for run in runs) / len(runs)
-    return Null(reference, searcher, champion, best, no_skill_band(champion), no_skill_band(best), keeps)
-
-
 def tested(racer: CompetitorView, view: RaceView, nulls: Sequence[Null], budget: int) -> CompetitorTest:
-    """A competitor's retained champion and best score against every null.
-
-    A tie counts against the competitor, and what a mask alone can move is a tie: two seeds of one text are.
-    """
+    """A competitor's retained champion and best score against every null."""
     champion, best = score_of(racer, racer.champion, view), score_of(racer, racer.archive.get("best"), view)
     same = racer.joined.budget == budget
     tests = tuple(
         FigureTest(
             null.reference,
             null.searcher,
-            *(
-                placebo_tests([figure - NOISE if same and figure is not None else None], values)[0]
-                for figure, values in ((champion, null.champion), (best, null.best))
-            ),
+            null.champion_test(champion) if same and champion is not None else None,
+            null.best_test(best) if same and best is not None else None,
         )
         for null in nulls
     )

@@ -107,7 +107,7 @@ def _held(held: Held) -> dict[str, Any]:
         "runs": held.runs,
         "champion": {kind: test.p_value for kind, test in held.champion.items()},
         "best": {kind: test.p_value for kind, test in held.best.items()},
-        "no_skill_band": None if held.table is None else list(held.table.strictest.band),
+        "no_skill_band": None if held.table is None else list(held.table.strictest.champion_band),
         "plan": None if held.table is None else held.table.plan,
         "missing": held.missing or None,
     }
@@ -123,7 +123,7 @@ def _table(table: NullTable) -> dict[str, Any]:
                 "market": null.reference,
                 "searcher": null.searcher,
                 "runs": null.runs,
-                "champion": list(null.band),
+                "champion": list(null.champion_band),
                 "best": list(null.best_band),
                 "keeps": null.keeps,
                 "band": null is table.strictest,

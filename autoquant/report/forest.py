@@ -10,8 +10,9 @@ from markupsafe import Markup
 from autoquant.report import figures as fig
 from autoquant.report.figures import Scale, tag
 from autoquant.report.frames import fit, is_narrow, stamp
-from autoquant.report.nulls import WORDS, Null, NullTable
+from autoquant.report.nulls import WORDS, NullTable
 from autoquant.report.text import clean, fixed, shorten
+from autoquant.stats.placebo import Null
 
 ROW, NARROW_ROW = 26.0, 42.0
 TOP, BOTTOM = 26.0, 34.0
@@ -42,7 +43,7 @@ def forest_chart(lines: Sequence[Line], table: NullTable, source: str, width: fl
     x = Scale(*_domain(lines, table), 8.0 if narrow else 232.0, width - (10.0 if narrow else 90.0))
     strictest = table.strictest
     bottom = height - BOTTOM
-    low, high = x(strictest.band[0]), x(strictest.band[2])
+    low, high = x(strictest.champion_band[0]), x(strictest.champion_band[2])
     parts = [
         tag("rect", x=low, y=TOP - 6.0, width=max(1.0, high - low), height=bottom - TOP + 6.0, class_="band"),
         *_axis(x, TOP - 6.0, bottom),
@@ -60,7 +61,7 @@ def forest_chart(lines: Sequence[Line], table: NullTable, source: str, width: fl
 
 def _domain(lines: Sequence[Line], table: NullTable) -> tuple[float, float]:
     values = [bound for line in lines for bound in (line.interval or (line.score, line.score))]
-    values += [value for null in table.nulls for value in null.champions]
+    values += [value for null in table.nulls for value in null.champion]
     return fig.padded(min(values), max(values), 0.03, 0.5)
 
 
@@ -99,10 +100,10 @@ def _competitor(line: Line, x: Scale, level: float, narrow: bool, width: float) 
 
 def _null(null: Null, x: Scale, level: float, narrow: bool, strictest: bool, width: float) -> Markup:
     words = f"{null.searcher}, {WORDS[null.reference]}"
-    low, middle, high = (x(value) for value in null.band)
+    low, middle, high = (x(value) for value in null.champion_band)
     parts = [
         _label(words, x, level, narrow, "label strong" if strictest else "label", words),
-        fig.rules([(x(value), level + 5.0) for value in null.champions], 10.0, "stroke run"),
+        fig.rules([(x(value), level + 5.0) for value in null.champion], 10.0, "stroke run"),
         tag("path", d=f"M{fig.coordinate(low)} {fig.coordinate(level)}H{fig.coordinate(high)}", class_="interval"),
         fig.rules([(middle, level + 7.0)], 14.0, "stroke median"),
         _right(f"{null.runs} runs", x, level, narrow, width, "label"),

@@ -6,41 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autoquant.ledger.placebos import REFERENCES, Placebos, fitting_placebos
+from autoquant.ledger.placebos import REFERENCES, fitting_placebos
 from autoquant.protocol import PROTOCOL
 from autoquant.report import commands
 from autoquant.report.model import Entrant, Race
 from autoquant.report.text import listing
 from autoquant.stats.multiple import holm
-from autoquant.stats.placebo import Placebo, no_skill_band, placebo_test, runs_needed
+from autoquant.stats.placebo import ALPHA, Null, Placebo, null_distributions, runs_needed
 
-ALPHA = 0.05
-BAND = 0.9
-TIE = PROTOCOL.causality.mask_tolerance
-"""What a mask alone can move is a tie, and a tie counts against the competitor: two seeds of one text are."""
 WORDS = {"flip": "days upside down", "permute": "days reordered", "real": "the real market"}
-
-
-@dataclass(frozen=True)
-class Null:
-    """One searcher without skill on one kind of market, run by run."""
-
-    reference: str
-    searcher: str
-    champions: tuple[float, ...]
-    """Scores of the retained champions."""
-    bests: tuple[float, ...]
-    """Highest scores."""
-    band: tuple[float, float, float]
-    """5 %, median and 95 % of the champions."""
-    best_band: tuple[float, float, float]
-    keeps: float
-    """Official promotions per race, on average."""
-
-    @property
-    def runs(self) -> int:
-        """Races."""
-        return len(self.champions)
 
 
 @dataclass(frozen=True)
@@ -56,7 +30,7 @@ class NullTable:
     @property
     def strictest(self) -> Null:
         """The null with the highest 95 % quantile: the hardest to stand above."""
-        return max(self.nulls, key=lambda null: (null.band[2], null.reference, null.searcher))
+        return max(self.nulls, key=lambda null: (null.champion_band[2], null.reference, null.searcher))
 
     @property
     def fewest(self) -> int:
@@ -149,26 +123,9 @@ def _table(race: Race, state: Path, budget: int) -> NullTable | None:
         noise_floor=race.noise_floor,
         budget=budget,
     )
-    return None if found is None else table_of(found)
-
-
-def table_of(placebos: Placebos) -> NullTable:
-    """The distributions of stored runs, one per kind of market and searcher that has any."""
-    nulls = []
-    for reference in REFERENCES:
-        for searcher in placebos.searchers:
-            runs = [run for run in placebos.runs if (run.reference, run.searcher) == (reference, searcher)]
-            if not runs:
-                continue
-            champions, bests = tuple(run.champion for run in runs), tuple(run.best for run in runs)
-            keeps = sum(run.statuses.count("keep") for run in runs) / len(runs)
-            nulls.append(
-                Null(
-                    reference, searcher, champions, bests,
-                    no_skill_band(champions, BAND), no_skill_band(bests, BAND), keeps,
-                )
-            )  # fmt: skip
-    return NullTable(placebos.plan.digest, placebos.digest, placebos.plan.budget, tuple(nulls))
+    if found is None:
+        return None
+    return NullTable(found.plan.digest, found.digest, found.plan.budget, null_distributions(found.runs))
 
 
 def _held(entrant: Entrant, race: Race, table: NullTable | None) -> Held:
@@ -181,22 +138,21 @@ def _held(entrant: Entrant, race: Race, table: NullTable | None) -> Held:
         missing = f"no placebo races with {entrant.budget:,} attempts on these data are stored"
     if missing or table is None or entrant.score is None:
         return Held(None, {}, {}, None, None, missing)
-    champion = _largest(entrant.score, table, {null: null.champions for null in table.nulls})
-    best = _largest(_best(entrant, race), table, {null: null.bests for null in table.nulls})
+    score, highest = entrant.score, _best(entrant, race)
+    champion = _largest((null.reference, null.champion_test(score)) for null in table.nulls)
+    best = _largest((null.reference, null.best_test(highest)) for null in table.nulls)
     absent = [WORDS[kind] for kind in REFERENCES if kind not in champion]
     if absent:
         return Held(table, champion, best, None, None, f"no whole placebo run yet: {listing(absent)}")
     return Held(table, champion, best, max(test.p_value for test in champion.values()), None, "")
 
 
-def _largest(figure: float, table: NullTable, values: Mapping[Null, Iterable[float]]) -> dict[str, Placebo]:
+def _largest(tests: Iterable[tuple[str, Placebo]]) -> dict[str, Placebo]:
     """Per kind of market the test with the largest p-value among the searchers'."""
     found: dict[str, Placebo] = {}
-    for null in table.nulls:
-        test = placebo_test(figure - TIE, list(values[null]))
-        before = found.get(null.reference)
-        if before is None or test.p_value > before.p_value:
-            found[null.reference] = test
+    for kind, test in tests:
+        if kind not in found or test.p_value > found[kind].p_value:
+            found[kind] = test
     return found
 
 

@@ -6,13 +6,21 @@ on both sides. Nothing is assumed but that an agent without skill and the placeb
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from autoquant.protocol import PROTOCOL
 from autoquant.stats.arrays import Floats, check_share
+from autoquant.stats.recursion import KEEP
+
+ALPHA = PROTOCOL.ratchet.alpha
+"""Level of the tests, the ratchet's own."""
+TIE = PROTOCOL.causality.mask_tolerance
+"""What a mask alone can move is a tie, and a tie counts against the competitor: two seeds of one text are."""
 
 
 @dataclass(frozen=True)
@@ -56,19 +64,6 @@ def placebo_test(figure: float, placebos: ArrayLike) -> Placebo:
     return Placebo(p_value=(1 + at_least) / (len(values) + 1), at_least=at_least, runs=len(values))
 
 
-def placebo_tests(figures: Sequence[float | None], placebos: ArrayLike) -> tuple[Placebo | None, ...]:
-    """`placebo_test` of each agent against the same placebos; None for an agent without a figure.
-
-    Raises
-    ------
-    ValueError : no placebo, or a figure that is not finite.
-
-    >>> [test and test.p_value for test in placebo_tests([1.0, None], [0.5, 2.0, 0.1])]
-    [0.5, None]
-    """
-    return tuple(None if figure is None else placebo_test(figure, placebos) for figure in figures)
-
-
 def no_skill_band(placebos: ArrayLike, coverage: float = 0.9) -> tuple[float, float, float]:
     """Low end, median and high end of what searchers without skill reach; linear quantiles.
 
@@ -103,6 +98,78 @@ def runs_needed(alpha: float, tests: int = 1) -> int:
     if tests < 1:
         raise ValueError(f"the number of tests is at least 1, not {tests}")
     return int(np.ceil(tests / alpha - 1e-9)) - 1
+
+
+class Run(Protocol):
+    """What a stored placebo race says of itself: on which market, by whom, how far it came."""
+
+    @property
+    def reference(self) -> str:
+        """Kind of market."""
+
+    @property
+    def searcher(self) -> str:
+        """Who raced."""
+
+    @property
+    def champion(self) -> float:
+        """Score of the retained champion."""
+
+    @property
+    def best(self) -> float:
+        """Highest score that passed the gates."""
+
+    @property
+    def statuses(self) -> Sequence[str]:
+        """Of each attempt."""
+
+
+@dataclass(frozen=True)
+class Null:
+    """What one searcher without skill reached on one kind of market, run by run."""
+
+    reference: str
+    searcher: str
+    champion: tuple[float, ...]
+    """Scores of the retained champions."""
+    best: tuple[float, ...]
+    """Highest scores."""
+    champion_band: tuple[float, float, float]
+    """5 %, median and 95 % of the champions."""
+    best_band: tuple[float, float, float]
+    keeps: float
+    """Official promotions per race, on average."""
+
+    @property
+    def runs(self) -> int:
+        """Races."""
+        return len(self.champion)
+
+    def champion_test(self, score: float) -> Placebo:
+        """A retained champion's score among these; what is nearer than `TIE` is a tie."""
+        return placebo_test(score - TIE, self.champion)
+
+    def best_test(self, score: float) -> Placebo:
+        """The same of a highest score."""
+        return placebo_test(score - TIE, self.best)
+
+
+def null_distributions(runs: Iterable[Run]) -> tuple[Null, ...]:
+    """The distributions of placebo runs, one per kind of market and searcher, in the order in which they come up.
+
+    Raises
+    ------
+    ValueError : a figure that is not finite.
+    """
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        groups.setdefault((run.reference, run.searcher), []).append(run)
+    nulls = []
+    for (reference, searcher), some in groups.items():
+        champion, best = tuple(run.champion for run in some), tuple(run.best for run in some)
+        keeps = sum(status == KEEP for run in some for status in run.statuses) / len(some)
+        nulls.append(Null(reference, searcher, champion, best, no_skill_band(champion), no_skill_band(best), keeps))
+    return tuple(nulls)
 
 
 def checked(placebos: ArrayLike) -> Floats:

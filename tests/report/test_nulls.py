@@ -12,6 +12,7 @@ from autoquant.arena import placebo_answer
 from autoquant.ledger.placebos import REFERENCES, cache_of, fitting_placebos
 from autoquant.report.collect import collect
 from autoquant.report.nulls import Held, Nulls, nulls_of
+from autoquant.stats.placebo import null_distributions
 
 TENTHS = [run / 10 for run in range(1, 40)]
 """39 runs: the k-th keeps k tenths."""
@@ -47,7 +48,7 @@ def test_the_largest_p_over_searchers_and_markets_leads_and_its_null_is_the_band
     assert 10 / 40 == found["a"].p_value
     (table,) = nulls.tables
     assert ("real", "hillclimb") == (table.strictest.reference, table.strictest.searcher)
-    assert pytest.approx((1.29, 3.0, 4.71)) == table.strictest.band
+    assert pytest.approx((1.29, 3.0, 4.71)) == table.strictest.champion_band
     assert 1.0 == table.strictest.keeps
 
 
@@ -134,11 +135,7 @@ def test_page_and_command_give_one_answer(tmp_path: Path):
         noise_floor=plan.noise_floor, budget=plan.budget,
     )  # fmt: skip
     assert stored is not None
-    keys = [(kind, searcher) for kind in REFERENCES for searcher in stored.searchers]
-    nulls = [
-        placebo_answer.null_of(*key, [run for run in stored.runs if (run.reference, run.searcher) == key])
-        for key in keys
-    ]
+    nulls = null_distributions(stored.runs)
     view = case.ledger.view
     for name, one in held(tmp_path)[1].items():
         expected = placebo_answer.tested(view.competitors[name], view, nulls, plan.budget)

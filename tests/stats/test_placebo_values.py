@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoquant.stats.conventions import CONVENTIONS
-from autoquant.stats.placebo import no_skill_band, placebo_test, placebo_tests, runs_needed
+from autoquant.stats.placebo import TIE, no_skill_band, null_distributions, placebo_test, runs_needed
 
 figures = st.lists(st.floats(-5, 5), min_size=1, max_size=50)
 
@@ -42,10 +43,31 @@ def test_without_skill_the_p_value_is_uniform():
         assert step == pytest.approx((p_values <= step + 1e-12).mean(), abs=4 * math.sqrt(step * (1 - step) / 4000))
 
 
-def test_an_agent_without_a_figure_has_no_test():
-    first, second = placebo_tests([None, 0.3], [0.1, 0.2])
-    assert first is None
-    assert 1 / 3 == second.p_value
+@dataclass(frozen=True)
+class Raced:
+    reference: str
+    searcher: str
+    champion: float
+    best: float
+    statuses: tuple[str, ...] = ("keep", "search", "keep", "crash")
+
+
+def test_runs_of_one_searcher_on_one_kind_of_market_are_one_null():
+    runs = [Raced(kind, "random", run / 10, run / 10 + 1.0) for run in (1, 2, 3) for kind in ("flip", "real")]
+    flip, real = null_distributions([*runs, Raced("real", "random", 0.9, 1.9, ())])
+    assert ("flip", "random", (0.1, 0.2, 0.3), 3, 2.0) == (
+        flip.reference, flip.searcher, flip.champion, flip.runs, flip.keeps
+    )  # fmt: skip
+    assert ("real", 4, 1.5) == (real.reference, real.runs, real.keeps)
+    assert (1.1, 1.2, 1.3) == flip.best
+    assert pytest.approx((0.11, 0.2, 0.29)) == flip.champion_band
+    assert pytest.approx((1.11, 1.2, 1.29)) == flip.best_band
+
+
+def test_what_a_mask_alone_can_move_is_a_tie_with_a_null():
+    (null,) = null_distributions([Raced("real", "random", 1.0, 2.0)])
+    assert (1.0, 1.0) == (null.champion_test(1.0 + TIE / 2).p_value, null.best_test(2.0 + TIE / 2).p_value)
+    assert (0.5, 0.5) == (null.champion_test(1.0 + 2 * TIE).p_value, null.best_test(2.0 + 2 * TIE).p_value)
 
 
 def test_the_band_is_of_quantiles():

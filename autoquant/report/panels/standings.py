@@ -75,7 +75,7 @@ def _interval(estimate: ScoreEstimate) -> strips.Span | None:
 def _band(held: Held) -> strips.Span | None:
     if held.table is None:
         return None
-    low, _, high = held.table.strictest.band
+    low, _, high = held.table.strictest.champion_band
     return low, high
 
 
