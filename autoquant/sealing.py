@@ -1,4 +1,4 @@
-"""Command lines of bubblewrap: a program behind an allow-list of mounts, in namespaces of its own.
+"""Levels of isolation, and command lines of bubblewrap: a program behind an allow-list of mounts, in own namespaces.
 
 What is not listed is not there: no home, no data, no state, no socket of the host; `/run`, `/tmp` and `/var` are empty.
 Nothing home-made stands in bubblewrap's place; where it does not work, there is no seal, and whoever asked says so.
@@ -10,10 +10,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 SYSTEM_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 """Links into /usr on a merged system, folders of their own on an older one."""
+
+
+class Level(StrEnum):
+    """What a machine does about hostile code; its values are the words that users read."""
+
+    SEALED = "sealed"
+    """It cannot read, write or reach what is not listed: bubblewrap."""
+    EVIDENT = "evident"
+    """It meets limits, and what it changes shows in the record."""
+
+    def satisfies(self, required: Level) -> bool:
+        """Whether a machine of this level may do what asks for `required`."""
+        return self is Level.SEALED or required is Level.EVIDENT
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from autoquant.sealing import Seal, sealed_prefix
+from autoquant.sealing import Level, Seal, sealed_prefix
 
 BWRAP = shutil.which("bwrap")
-pytestmark = pytest.mark.skipif(BWRAP is None, reason="needs bubblewrap")
+with_bubblewrap = pytest.mark.skipif(BWRAP is None, reason="needs bubblewrap")
 SYSTEM = tuple(map(Path, ("/usr", "/bin", "/lib", "/lib64")))
 
 
@@ -20,6 +20,12 @@ def inside(script: str, **seal: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*prefix, "/bin/sh", "-c", script], capture_output=True, text=True, timeout=60)
 
 
+def test_a_sealed_machine_does_for_both_levels_and_an_evident_one_for_its_own() -> None:
+    assert [Level.SEALED, Level.EVIDENT] == [level for level in Level if Level.SEALED.satisfies(level)]
+    assert [Level.EVIDENT] == [level for level in Level if Level.EVIDENT.satisfies(level)]
+
+
+@with_bubblewrap
 def test_what_is_not_listed_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("42")
     seen = inside(f"ls -A /run /tmp /var/tmp; cat {tmp_path}/secret; ls /home /root /etc")
@@ -28,6 +34,7 @@ def test_what_is_not_listed_is_not_there(tmp_path: Path) -> None:
     assert 4 == seen.stderr.count("No such file")
 
 
+@with_bubblewrap
 def test_a_writable_folder_inside_a_read_only_one_can_be_written(tmp_path: Path) -> None:
     own = tmp_path / "shown" / "own"
     own.mkdir(parents=True)
@@ -36,15 +43,18 @@ def test_a_writable_folder_inside_a_read_only_one_can_be_written(tmp_path: Path)
     assert ["own/note"] == sorted(str(path.relative_to(tmp_path / "shown")) for path in own.parent.rglob("note"))
 
 
+@with_bubblewrap
 def test_a_folder_can_be_shown_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("found")
     assert "found" == inside("cat /place/x", renamed=((tmp_path, Path("/place")),)).stdout
 
 
+@with_bubblewrap
 def test_only_the_own_processes_are_seen() -> None:
     assert int(inside("ls -d /proc/[0-9]* | wc -l").stdout) < 6
 
 
+@with_bubblewrap
 @pytest.mark.parametrize("network", [False, True])
 def test_the_network_is_there_when_asked_for(network: bool) -> None:
     outside = set(Path("/sys/class/net").iterdir()) if Path("/sys/class/net").is_dir() else set()
