@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from autoquant.errors import AgentFault, OutputError
 from autoquant.market.indices import Bars
@@ -62,7 +65,7 @@ def grade(parent: WarmParent, source: bytes, ground: Ground, *, final: bool = Fa
     came = replayed(first.trades, spec.shown(ground.shown), spec)
     verdicts |= {name: v for name, v in _economy(spec, came).items() if name in verdicts}
     if "no_look_ahead" in verdicts and verdicts["exposure"].passed and verdicts["reasonable"].passed:
-        verdicts["no_look_ahead"] = _ahead(parent, source, spec, ground.shown, first.trades, findings, reveal)
+        verdicts["no_look_ahead"] = _ahead(parent, source, ground, first.trades, findings, reveal)
     result = _graded(ground, verdicts, came, findings, first.seconds)
     reached_all = all(rung.passed for rung in result.rungs)
     return _on_hidden(parent, source, ground, result) if final and spec.out_of_sample and reached_all else (
@@ -148,14 +151,21 @@ def _economy(spec: TaskSpec, came: Replay) -> dict[str, Verdict]:
 
 
 def _ahead(
-    parent: WarmParent, source: bytes, spec: TaskSpec, bars: Bars, whole: Trades, findings: tuple[Finding, ...],
-    reveal: bool,
-) -> Verdict:  # fmt: skip
+    parent: WarmParent, source: bytes, ground: Ground, whole: Trades, findings: tuple[Finding, ...], reveal: bool
+) -> Verdict:
     if findings:
         words = "; ".join(f"line {one.line}: {one.what} {one.why}" for one in findings)
         return Verdict(False, words)
-    gives_away = look_ahead(parent, source, spec, bars, whole, reveal=reveal)
+    key = _cuts_key(ground, source)
+    gives_away = look_ahead(parent, source, ground.spec, ground.shown, whole, key, reveal=reveal)
     return Verdict(not gives_away, gives_away)
+
+
+def _cuts_key(ground: Ground, source: bytes) -> bytes:
+    """The same for the same file, so that a grade can be repeated; unknown to whoever lacks the hidden bars, of which
+    nothing can be read off it.
+    """
+    return hashlib.sha256(np.ascontiguousarray(ground.hidden.prices).tobytes() + source).digest()
 
 
 def _graded(
@@ -191,7 +201,7 @@ def _on_hidden(parent: WarmParent, source: bytes, ground: Ground, shown: Grade) 
         came = replayed(ran.trades, spec.shown(bars), spec)
         if came.violations:
             hidden = Hidden(came.sharpe, below["exposure"], "on the hidden bars it breaks the exposure limit")
-        elif look_ahead(parent, source, spec, bars, ran.trades, reveal=False):
+        elif look_ahead(parent, source, spec, bars, ran.trades, _cuts_key(ground, source), reveal=False):
             hidden = Hidden(came.sharpe, below["no_look_ahead"], "on the hidden bars it looks ahead")
         else:
             hidden = Hidden(came.sharpe, out_of_sample_score(spec, came.sharpe))

@@ -2,17 +2,21 @@
 
 Rows before a cut stay as they are. A position at bar b is decided on bar b−1 at the latest, so every position up to the
 cut's own bar has to stay too: a solution that trades on the close it decides on shows here.
+
+Some cuts are known to everybody, and a solution could behave around them. Others are drawn where a look ahead would
+have paid, from a key that its author does not have.
 """
 
 from __future__ import annotations
 
+import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from autoquant.market.indices import Bars, wall_clock
+from autoquant.market.indices import NAMES, Bars, wall_clock
 from autoquant.sandbox import WarmParent
 from autoquant.tasks.replay import Trades, path
 from autoquant.tasks.solution import Ran, run, told
@@ -29,6 +33,8 @@ JUMPS = (
 """Shares of a solution's trades whose own bar is where another future begins, which way each index jumps there, and the
 length of the pieces in which its moves are put in another order. A trade that was decided on its bar's close is another
 one after a jump, however slow its signal; a parameter picked over all the data is another one after another order."""
+DRAWN = 2
+"""Cuts drawn by what a change of position earned on its first bar, and as many by what it earned until the next one."""
 _STAY = 750
 """Bars before a cut, at least: two sessions."""
 _CALLS = 2
@@ -58,12 +64,13 @@ class Probe:
         return f"bars from {self.cut:,} on were {'replaced' if self.replaced else 'removed'}"
 
 
-def probes(bars: Bars, whole: Trades) -> tuple[Probe, ...]:
+def probes(bars: Bars, whole: Trades, key: bytes) -> tuple[Probe, ...]:
     """The runs that fit into the data.
 
     Parameters
     ----------
     whole : a solution's trades on all the bars.
+    key : what some of the cuts are drawn from; the same key, the same cuts.
     """
     count = len(bars)
     if count <= _STAY:
@@ -76,7 +83,30 @@ def probes(bars: Bars, whole: Trades) -> tuple[Probe, ...]:
             Probe(int(traded[int(share * len(traded))]), replaced=True, jump=(JUMP * first, JUMP * second), block=block)
             for share, (first, second), block in JUMPS
         ]
+        asked += _drawn(bars, whole, key)
     return tuple(probe for probe in asked if _STAY <= probe.cut < count)
+
+
+def _drawn(bars: Bars, whole: Trades, key: bytes) -> list[Probe]:
+    """Cuts at changes of position that earned, the likelier the more; behind each the indices jump the other way.
+
+    A look ahead pays where the position changes. To hide such changes among others that earn by luck costs more, at
+    0.00009 a trade, than it brings; to hide them among many small ones does not help, since these weigh little.
+    """
+    seed = hashlib.sha256(key + bars.times.tobytes()).digest()
+    rng = np.random.Generator(np.random.PCG64(int.from_bytes(seed)))
+    late = whole.bars >= _STAY
+    at, change = whole.bars[late], np.diff(whole.positions, axis=0, prepend=0.0)[late]
+    closes = np.stack([bars.close(name) for name in NAMES], axis=1)
+    found = []
+    for last in (at, np.append(at[1:], len(bars)) - 1):
+        earned = np.maximum((change * (closes[last] - closes[at - 1])).sum(axis=1), 0.0)
+        chances = int(np.count_nonzero(earned))
+        if chances:
+            for place in rng.choice(len(at), min(DRAWN, chances), replace=False, p=earned / earned.sum()):
+                against = -JUMP * np.sign(change[place])
+                found.append(Probe(int(at[place]), replaced=True, jump=(float(against[0]), float(against[1]))))
+    return found
 
 
 def _middle_of_session(times: NDArray[np.int64], bar: int) -> int:
@@ -87,19 +117,20 @@ def _middle_of_session(times: NDArray[np.int64], bar: int) -> int:
 
 
 def look_ahead(
-    parent: WarmParent, source: bytes, spec: TaskSpec, bars: Bars, whole: Trades, *, reveal: bool = True
+    parent: WarmParent, source: bytes, spec: TaskSpec, bars: Bars, whole: Trades, key: bytes, *, reveal: bool = True
 ) -> str:
     """What gives a solution away, in words; empty when nothing does.
 
     Parameters
     ----------
     whole : its trades on all the bars.
+    key : what some of the cuts are drawn from.
 
     Raises
     ------
     InfrastructureFault : the machine's doing.
     """
-    asked = probes(bars, whole)
+    asked = probes(bars, whole, key)
 
     def one(probe: Probe) -> str:
         again = run(parent, source, spec.shown(changed(bars, probe)), spec, reveal=reveal)

@@ -114,6 +114,8 @@ def probe_numbers() -> str:
         "middle of a session: every move is turned round, up for down\n"
         f"- {len(lookahead.JUMPS)} runs whose bars are others from {places} of your own trades on, after a jump of "
         f"{100 * lookahead.JUMP:.0f} % on the very bar of the trade, and with their moves in another order\n"
+        f"- up to {2 * lookahead.DRAWN} runs whose bars are others from a change of position on that earned, with a "
+        "jump the other way on its very bar: drawn by what they earned, and nobody knows beforehand which\n"
     )
 
 

@@ -12,7 +12,7 @@ from autoquant.errors import CrashError
 from autoquant.market.index_synthetic import synthetic_indices
 from autoquant.market.indices import NAMES, SPLIT, Bars, split_at
 from autoquant.sandbox import WarmParent
-from autoquant.tasks.lookahead import JUMP, REMOVED, Probe, changed, difference, look_ahead, probes
+from autoquant.tasks.lookahead import DRAWN, JUMP, REMOVED, Probe, changed, difference, look_ahead, probes
 from autoquant.tasks.replay import Trades
 from autoquant.tasks.solution import Ran, preload, run
 from autoquant.tasks.spec import task
@@ -20,6 +20,7 @@ from autoquant.tasks.truth import reference_source
 
 BARS = 6_000
 SPEC = task("hard")
+KEY = b"key"
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def verdict(parent: WarmParent, bars: Bars, source: bytes) -> str:
     whole = run(parent, source, SPEC.shown(bars), SPEC)
     assert whole.trades is not None, (whole.fault, whole.problem)
     assert len(whole.trades.bars) or b"flat" in source
-    return look_ahead(parent, source, SPEC, bars, whole.trades)
+    return look_ahead(parent, source, SPEC, bars, whole.trades, KEY)
 
 
 LEAKS: dict[str, tuple[str, ...]] = {
@@ -251,7 +252,7 @@ def test_a_solution_that_fails_on_changed_data_is_told_why_by_its_own_name(paren
     assert "when bars from 5,625 on were removed it gave no trades (solution line " in found
     assert "AssertionError: short" in found
     whole = run(parent, source, SPEC.shown(bars), SPEC).trades
-    assert "short" not in look_ahead(parent, source, SPEC, bars, whole, reveal=False)
+    assert "short" not in look_ahead(parent, source, SPEC, bars, whole, KEY, reveal=False)
 
 
 def test_what_is_said_names_the_bar_its_time_and_both_positions(parent, bars) -> None:
@@ -265,7 +266,7 @@ NONE = Trades(np.empty(0, np.int64), np.empty((0, 2)))
 
 def test_sessions_are_removed_the_future_replaced_in_mid_session_and_at_trades(bars) -> None:
     trades = Trades(np.arange(700, 5_700, 250), np.ones((20, 2)))
-    asked = probes(bars, trades)
+    asked = probes(bars, trades, KEY)
     assert [BARS - gone for gone in REMOVED] == [one.cut for one in asked if not one.replaced]
     quiet = [one.cut for one in asked if one.replaced and not one.block]
     minutes = bars.times[quiet] // 60_000 % 1_440
@@ -276,14 +277,14 @@ def test_sessions_are_removed_the_future_replaced_in_mid_session_and_at_trades(b
 
 
 def test_without_trades_there_is_no_bar_of_a_trade_to_look_at(bars) -> None:
-    assert 7 == len(probes(bars, NONE))
+    assert 7 == len(probes(bars, NONE, KEY))
 
 
 @pytest.mark.parametrize("count", [0, 1, 749, 750, 751, 1_000, 1_126])
 def test_two_sessions_stay_before_every_cut(bars, count) -> None:
     short = Bars(bars.times[:count], bars.prices[:, :count])
     every = Trades(np.arange(count), np.ones((count, 2)))
-    assert all(750 <= one.cut < count for one in probes(short, every))
+    assert all(750 <= one.cut < count for one in probes(short, every, KEY))
 
 
 @pytest.mark.parametrize("cut", [750, 3_210, BARS - 1])
@@ -406,3 +407,67 @@ def test_no_trades_on_changed_data_are_told_with_their_reason() -> None:
     again = SimpleNamespace(trades=None, fault=fault, problem="")
     found = difference(REMOVED_AT_900, rows((10, 1.0)), again, 1_000, np.arange(1_000))
     assert "when bars from 900 on were removed it gave no trades (solution line 3: ValueError)" == found
+
+
+KNOWN_CUTS = (
+    "cuts = [{T} - 375, {T} - 750, {T} - 1500]",
+    "cuts += [int(share * {T}) // 375 * 375 + 187 for share in (0.31, 0.62, 0.88, 0.97)]",
+    "cuts += [int(rows[int(share * len(rows))]) for share in (0.1, 0.35)]",
+)
+"""What anybody can work out of this module, in a solution that knows how many bars it will be shown."""
+
+
+def evading(whole: int) -> bytes:
+    """It knows the next bar's move, but around the cuts that everybody knows it knows nothing."""
+    return pair(
+        "close, bank = nifty_df['Close'].to_numpy(), banknifty_df['Close'].to_numpy()",
+        "move = np.diff(np.log(close / bank), append=0.0)",
+        f"bars = np.arange(760, {whole} - 2, 4)",
+        "rows = np.sort(np.concatenate([bars, bars + 1]))",
+        *(line.format(T=whole) for line in KNOWN_CUTS),
+        "quiet = (np.abs(bars[:, None] - np.array(cuts)) < 8).any(axis=1)",
+        "bars, quiet = bars[bars + 1 < len(close)], quiet[bars + 1 < len(close)]",
+        "known = move[bars - 1]",
+        "side = np.where(quiet | (np.abs(known) < 2e-4), 1e-7, 1.0) * np.sign(known)",
+        "side[quiet] = 1e-7",
+        "rows = [row for b, s in zip(bars, side) for row in ((b, s, -0.4 * s), (b + 1, 0.0, 0.0))]",
+        "return pd.DataFrame(rows, columns=['bar', 'nifty_position', 'banknifty_position'])",
+    )
+
+
+def test_a_leak_that_behaves_around_every_cut_that_is_known_is_found_at_one_that_is_drawn(parent, bars) -> None:
+    found = verdict(parent, bars, evading(BARS))
+    known = {one.cut for one in probes(bars, NONE, KEY)}
+    cut = int(found.split("when bars from ")[1].split(" on")[0].replace(",", ""))
+    assert "on were replaced the position at bar" in found
+    assert cut not in known
+
+
+def test_changes_that_earned_by_luck_hide_no_others_from_the_draw(bars) -> None:
+    """One change in forty knows its bar, at a hundred times the size of the others: nine draws in ten hold one."""
+    rng = np.random.default_rng(3)
+    at = np.arange(800, BARS - 2, 2)
+    move = np.diff(np.log(bars.close("nifty") / bars.close("banknifty")), prepend=0.0)
+    knows = np.arange(len(at)) % 40 == 0
+    side = np.where(knows, np.sign(move[at]), 0.01 * rng.choice([-1.0, 1.0], len(at)))
+    pulses = np.column_stack([at, at + 1]).ravel()
+    held = np.column_stack([side, np.zeros(len(at))]).ravel()
+    trades = Trades(pulses, np.column_stack([held, -0.4 * held]))
+    leaks = set(at[knows].tolist())
+    asked = [probes(bars, trades, bytes([key])) for key in range(100)]
+    drawn = [[one.cut for one in each[-2 * DRAWN :]] for each in asked]
+    assert 85 <= sum(bool(leaks & set(cuts)) for cuts in drawn)
+    assert len({tuple(cuts) for cuts in drawn}) > 90
+
+
+def test_the_same_key_draws_the_same_cuts_and_what_earned_nothing_is_not_drawn(bars) -> None:
+    falls = np.flatnonzero(np.diff(bars.close("nifty")) < 0) + 1
+    falls = falls[(falls > 800) & (np.diff(falls, append=BARS) > 1)]
+    long = Trades(
+        np.column_stack([falls, falls + 1]).ravel(),
+        np.column_stack([np.tile([1.0, 0.0], len(falls)), np.zeros(2 * len(falls))]),
+    )
+    first, again = probes(bars, long, KEY), probes(bars, long, KEY)
+    assert first == again
+    on_first_bar = first[11 : 11 + DRAWN]
+    assert not {one.cut for one in on_first_bar} & set(falls.tolist())
