@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from autoquant import files
 from autoquant.errors import DataError
+from autoquant.market.grid import MINUTE_MS
 from autoquant.market.indices import NAMES, PRICES, Bars, IndexFile
 
 ZONE = "Asia/Kolkata"
@@ -33,7 +34,6 @@ FORMATS = ("ISO8601", *(f"{day} {clock}" for day in _DAYS for clock in _CLOCKS))
 """Tried in turn; days come before months, as India writes them."""
 FIRST, LAST = np.datetime64("1970-01-01"), np.datetime64("2200-01-01")
 """A time outside is a slip."""
-MINUTE_MS = 60_000
 _ZONED = r"(?:Z|[+-]\d\d:?\d\d)$"
 _READABLE_SHARE = 0.99
 _SAMPLE = 500
@@ -180,7 +180,7 @@ def _times(table: pd.DataFrame, path: Path) -> pd.Series:
             if parsed.notna().mean() >= _READABLE_SHARE:
                 return _local(parsed)
     raise DataError(
-        f"{path}: times like {texts.iloc[0][:40]!r} are not understood",
+        f"{path}: times like {str(texts.iloc[0])[:40]!r} are not understood",
         "for example 2015-01-09 09:15:00, or 09-01-2015 09:15 with the day first",
     )
 
