@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from autoquant import process
 from autoquant.errors import InfrastructureFault, UserError
 from autoquant.sandbox import WarmParent
+from autoquant.tasks.door import Door
 from autoquant.tasks.episode import QuantResearchEnv
 from autoquant.tasks.grader import Ground
 from autoquant.tasks.ground import clean_parent, load_ground
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 SESSIONS = 8
 AT_ONCE = 2
 MAXIMUM_MESSAGE = 2 * 1024 * 1024
-"""Bytes of one WebSocket message."""
+"""Bytes of one WebSocket message, or of a request's body."""
 FAREWELL_SECONDS = 1
 """What runs when the server is interrupted has so long to end by itself."""
 BACKLOG = 64
@@ -122,7 +123,7 @@ def serve(data_root: Path, port: int, say: Callable[[str], None], host: str = "1
 
     with contextlib.closing(_listen(host, port)) as listener, contextlib.closing(Shop(data_root)) as shop:
         config = uvicorn.Config(
-            make_app(shop),
+            Door(make_app(shop), MAXIMUM_MESSAGE),
             log_level="critical",
             ws_max_size=MAXIMUM_MESSAGE,
             lifespan="off",

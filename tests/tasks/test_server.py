@@ -310,6 +310,10 @@ BAD = {
     "an unknown field": step(kind="run_backtest", task="hard"),
     "code that is a list": step(kind="submit_code", code=["x"]),
     "code that no file can hold": '{"type": "step", "data": {"kind": "submit_code", "code": "\\ud800"}}',
+    "a word that no text can hold": '{"type": "reset", "data": {"task": "\\udfff"}}',
+    "a number that JSON does not have": '{"type": "step", "data": {"kind": "explore_data", "first": NaN}}',
+    "a number beyond all": '{"type": "step", "data": {"kind": "explore_data", "first": 1e999}}',
+    "a number of 5,000 digits": '{"type": "step", "data": {"kind": "explore_data", "first": ' + "9" * 5_000 + "}}",
     "oversized code": step(kind="submit_code", code="#" * (MAXIMUM_CODE + 1)),
     "oversized code of wide characters": step(kind="submit_code", code="é" * MAXIMUM_CODE),
     "rows before the first": step(kind="explore_data", what="rows", first=-1),
@@ -331,10 +335,9 @@ def test_no_message_takes_the_server_down_or_costs_a_step(server: Served) -> Non
         for name, message in BAD.items():
             async with raw(server) as connection:
                 await ask(server, connection, {"type": "reset", "data": {"task": "easy"}})
-                with contextlib.suppress(ConnectionClosed):
-                    await ask(server, connection, message)
-                    state = await ask(server, connection, {"type": "state"})
-                    assert ("easy", 0) == (state["data"]["task"], state["data"]["step_count"]), name
+                await ask(server, connection, message)
+                state = await ask(server, connection, {"type": "state"})
+                assert ("easy", 0) == (state["data"]["task"], state["data"]["step_count"]), name
         assert server.process.poll() is None
         async with raw(server) as connection:
             assert "observation" == (await ask(server, connection, {"type": "reset", "data": {}}))["type"]
@@ -384,8 +387,48 @@ def test_the_routes_without_a_session_answer_and_hold_nothing(server: Served) ->
     assert "healthy" in urllib.request.urlopen(f"{server.url}/health", timeout=20).read().decode()
     assert '"task":"easy"' in post("/reset", {"task": "easy"})
     assert "no episode has begun" in post("/step", {"action": {"kind": "run_backtest"}})
-    for body in ([1], {"action": 1}, {"action": {"kind": "buy"}}, {}):
+    for body in ({"action": [1]}, {"action": 1}, {"action": {"kind": "buy"}}, {}):
         assert "detail" in post("/step", body)
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "words"),
+    [
+        (
+            b'{"action": {"kind": "submit_code", "code": "' + b"#" * MAXIMUM_MESSAGE + b'"}}',
+            413,
+            "more than 2,097,152 b",
+        ),
+        (b'{"action": {"kind": "submit_code", "code": "\\ud800"}}', 400, "a number or a character that JSON does not"),
+        (b'{"action": {"kind": "explore_data", "first": NaN}}', 400, "a number or a character that JSON does not have"),
+        (b'{"seed": 1e999}', 400, "a number or a character that JSON does not have"),
+        (b"[" * 100_000, 400, "the message is not JSON"),
+        (b"\xff\xfe", 400, "the message is not JSON"),
+        (b"[1]", 400, "the message is not a JSON object"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/step", "/reset"])
+def test_a_body_that_cannot_be_taken_has_one_clear_answer(server: Served, path: str, body: bytes, code, words) -> None:
+    request = urllib.request.Request(server.url + path, body, {"Content-Type": "application/json"}, method="POST")
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=20)
+    with refused.value as answer:
+        text = answer.read().decode()
+    server.heard.append(text)
+    assert code == answer.code
+    assert words in json.loads(text)["detail"]
+
+
+def test_a_body_without_end_costs_no_memory_and_no_other_client_its_answer(server: Served) -> None:
+    before = psutil.Process(server.process.pid).memory_info().rss
+    host, port = server.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as slow:
+        slow.sendall(b"POST /reset HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            for _ in range(48):
+                slow.sendall(b"#" * (1 << 20))
+        assert "healthy" in urllib.request.urlopen(f"{server.url}/health", timeout=20).read().decode()
+    assert psutil.Process(server.process.pid).memory_info().rss - before < 24 << 20
 
 
 @pytest.mark.slow
