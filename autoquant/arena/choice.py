@@ -94,18 +94,28 @@ def _in_race(state: Path, view: RaceView, asked: Sequence[Competitor], roster: s
             "an extension takes new competitors only",
         )
     if not running:
-        left = [name for name, racer in view.competitors.items() if racer.ended is None]
-        hint = (
-            f"go on with {', '.join(left)}, or start another race: --race NAME"
-            if left
-            else "open its lockbox (arena.py lockbox), or start another race: --race NAME"
-        )
-        if view.lockbox.is_closed:
-            hint = "start another race: --race NAME"
-        have = "has" if len(ended) == 1 else "have"
-        raise UserError(f"{', '.join(ended)} {have} already raced in race {race}; nobody races twice", hint)
+        raise UserError(*_nothing_left(view, ended))
     action: Literal["resume", "extend"] = "extend" if view.lockbox.is_reserved and joining else "resume"
     return Choice(RaceLayout(state, race), action, joining, running)
+
+
+def _nothing_left(view: RaceView, ended: Sequence[str]) -> tuple[str, str]:
+    """Error and hint where everybody asked for has ended; a record of the graded track has no lockbox to open."""
+    race, have = view.created.race, "has" if len(ended) == 1 else "have"
+    open_ones = [racer for racer in view.competitors.values() if racer.ended is None]
+    if view.created.kind == "tasks":
+        left = ", ".join(dict.fromkeys(racer.joined.group or racer.name for racer in open_ones))
+        hint = f"go on with {left}" if left else f"see its grades (arena.py tasks status --race {race})"
+        return (
+            f"{', '.join(ended)} {have} ended in record {race}; a task is handed in once",
+            f"{hint}, or begin another record: --race NAME",
+        )
+    left = ", ".join(racer.name for racer in open_ones)
+    hint = f"go on with {left}" if left else "open its lockbox (arena.py lockbox)"
+    return (
+        f"{', '.join(ended)} {have} already raced in race {race}; nobody races twice",
+        "start another race: --race NAME" if view.lockbox.is_closed else f"{hint}, or start another race: --race NAME",
+    )
 
 
 def _require_one_meaning(view: RaceView, competitor: Competitor) -> None:

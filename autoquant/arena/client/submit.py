@@ -51,6 +51,8 @@ class Answers:
 
     earlier: Reply | None
     reply: Reply
+    graded: bool = False
+    """Of the graded track: what is charged is a step."""
 
     @property
     def exit_code(self) -> int:
@@ -129,11 +131,12 @@ class Client:
 
     def submit(self, description: str, *, final: bool = False) -> Answers:
         """Hand the file in; a pending request is attached to first."""
-        earlier = self._attach()
+        earlier, graded = self._attach(), self._genome == SOLUTION
         digest = self._digest()
         if earlier is not None and (digest == earlier.working_strategy or _is_final(earlier)):
-            return Answers(None, earlier)
-        return Answers(earlier, self._ask(Request(new_id(), RequestKind.SUBMIT, digest, description, final=final)))
+            return Answers(None, earlier, graded)
+        reply = self._ask(Request(new_id(), RequestKind.SUBMIT, digest, description, final=final))
+        return Answers(earlier, reply, graded)
 
     def restore(self, lineage: str) -> Answers:
         """Have strategy.py replaced by an archive tip; nothing is charged."""
@@ -238,11 +241,11 @@ class _Life:
 
 def answer_text(answers: Answers) -> str:
     """The answers for a terminal; text of a strategy's own in it is not made printable yet."""
-    from autoquant.arena.client.task_text import is_task, task_text
+    from autoquant.arena.client.task_text import task_text
     from autoquant.arena.client.verdict_text import verdict_text
 
     def words(reply: Reply) -> str:
-        return task_text(reply) if is_task(reply) else verdict_text(reply)
+        return task_text(reply) if answers.graded else verdict_text(reply)
 
     earlier = "" if answers.earlier is None else f"earlier request:\n{words(answers.earlier)}\n\n"
     return earlier + words(answers.reply)

@@ -12,18 +12,21 @@ FIGURES = ("trades", "entries", "pnl", "max_drawdown", "sharpe", "costs", "worst
 """In the order in which they are read."""
 
 
-def is_task(reply: Reply) -> bool:
-    """Whether the reply carries an observation of the graded track."""
-    return reply.score is not None and "ladder" in reply.score
-
-
 def task_text(reply: Reply) -> str:
-    """Several lines for a graded solution."""
-    seen: Mapping[str, Any] = reply.score or {}
+    """Several lines for a graded solution, one or two for any other answer."""
+    lines = [] if reply.kind is ReplyKind.VERDICT and reply.score is not None else [f"{reply.message}."]
+    seen = reply.score
+    if seen is not None:
+        lines += _graded(reply, seen)
+    if seen is not None or reply.kind is not ReplyKind.REFUSED:
+        lines.append(f"next      {_next(reply, seen)}")
+    return "\n".join(lines)
+
+
+def _graded(reply: Reply, seen: Mapping[str, Any]) -> list[str]:
     score = "no score" if seen["score"] is None else f"score {seen['score']:.2f}"
     best = "" if seen["best"] is None or seen["final_score"] is not None else f", best backtest {seen['best']:.2f}"
-    lines = [] if reply.kind is ReplyKind.VERDICT else [f"{reply.message}."]
-    lines.append(f"step {seen['step']} of {reply.budget}   {seen['message']}: {score}{best}")
+    lines = [f"step {seen['step']} of {reply.budget}   {seen['message']}: {score}{best}"]
     for rung in seen["ladder"]:
         mark = {True: "yes", False: "NO ", None: "-  "}[rung["passed"]]
         detail = f" ({rung['detail']})" if rung["detail"] and rung["passed"] is False else ""
@@ -32,12 +35,11 @@ def task_text(reply: Reply) -> str:
         named = ((name, seen["figures"][name]) for name in FIGURES if name in seen["figures"])
         told = (f"{name.replace('_', ' ')} {value:,.10g}" for name, value in named)
         lines.append("figures   " + " · ".join(told))
-    lines += [f"look-ahead {finding}" for finding in seen["findings"]]
-    return "\n".join([*lines, f"next      {_next(reply, seen)}"])
+    return lines + [f"look-ahead {finding}" for finding in seen["findings"]]
 
 
-def _next(reply: Reply, seen: Mapping[str, Any]) -> str:
-    if seen["final_score"] is not None:
+def _next(reply: Reply, seen: Mapping[str, Any] | None) -> str:
+    if reply.kind is ReplyKind.BUDGET or (seen is not None and seen["final_score"] is not None):
         return "The task is over: you are done."
     left = (reply.budget or 0) - reply.attempts
     if left <= 0:

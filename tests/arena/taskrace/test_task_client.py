@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from graded_cases import NEAR
+from referee_world import serving
 from task_cases import single
 from taskrace_world import TaskWorld
 
 from autoquant import files
 from autoquant.arena.client.submit import Answers, Patience, answer_text, run_experiment
 from autoquant.arena.referee.mailbox import ClientMailbox, ReplyKind, Request, RequestKind, new_id
-from autoquant.arena.taskrace.referee import TaskReferee
 from autoquant.clock import SystemClock
 from autoquant.errors import UserError
 
@@ -28,26 +25,8 @@ FLAT = single("return pd.DataFrame({'bar': [1], 'position': [0]})")
 def easy(tasks: TaskWorld) -> Iterator[Path]:
     with tasks.referee() as referee:
         referee.prepare("alice-easy")
-        with serving(referee):
+        with serving(referee, "alice-easy"):
             yield tasks.worktree("easy")
-
-
-@contextmanager
-def serving(referee: TaskReferee) -> Iterator[None]:
-    stop = threading.Event()
-
-    def serve() -> None:
-        while not stop.is_set():
-            if not referee.poll("alice-easy"):
-                time.sleep(0.01)
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
 
 
 def experiment(home: Path, said: list[str] | None = None, **more: object) -> Answers:
@@ -68,6 +47,7 @@ def test_a_backtest_and_a_final_submission(tasks: TaskWorld, easy: Path) -> None
     assert 0.9 == experiment(easy, final=True).reply.score["final_score"]
     over = experiment(easy)
     assert 2 == over.exit_code
+    assert answer_text(over).endswith("nothing was graded or charged.\nnext      The task is over: you are done.")
     assert [False, True] == [attempt.final for attempt in tasks.racer().attempts]
 
 
@@ -93,6 +73,13 @@ def test_a_backtest_whose_run_py_was_cut_off_is_charged_once(tasks: TaskWorld, e
     final = experiment(easy, final=True)
     assert 0.3 == final.reply.score["final_score"]
     assert answer_text(final).startswith("earlier request:\n")
+
+
+def test_a_refusal_speaks_of_the_solution_and_never_of_attempts(tasks: TaskWorld, easy: Path) -> None:
+    (easy / "solution.py").unlink()
+    refused = experiment(easy)
+    assert (3, "solution.py is missing; nothing was graded or charged.") == (refused.exit_code, answer_text(refused))
+    assert not tasks.racer().attempts
 
 
 def test_options_of_another_track_or_task_are_refused(easy: Path, repository: Path) -> None:

@@ -17,6 +17,7 @@ from autoquant.arena.show.voice import Voice
 from autoquant.arena.taskrace.launch import TaskOptions, prompt_for, start
 from autoquant.errors import DataError, UserError
 from autoquant.ledger.ledger import Ledger
+from autoquant.ledger.records import CompetitorEnded
 from autoquant.market.indices import load_manifest
 
 ROSTER = """\
@@ -106,6 +107,17 @@ def test_a_name_begins_another_record_beside_the_first(begun: TaskOptions) -> No
     finish, _ = started(replace(begun, race="second", steps=None))
     assert ("second", 20) == (finish.view.created.race, finish.view.created.budget)
     assert "are unfinished" in refused(begun)
+    finish.layout.ledger.unlink()
+
+
+def test_a_finished_record_points_to_its_grades_and_to_no_lockbox(begun: TaskOptions) -> None:
+    finish, _ = started(replace(begun, race="over"))
+    ledger = Ledger.open(finish.layout.ledger)
+    for name in finish.view.competitors:
+        ledger.append(CompetitorEnded(name, "done"), "2026-11-30T00:00:00Z")
+    words = refused(replace(begun, race="over"))
+    assert "have ended in record over; a task is handed in once; see its grades (arena.py tasks status --race" in words
+    assert "lockbox" not in words
     finish.layout.ledger.unlink()
 
 
