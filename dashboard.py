@@ -29,9 +29,9 @@ def main(argv: list[str] | None = None) -> int:
     cli.one_blas_thread()
 
     from autoquant.clock import SystemClock
-    from autoquant.report import redraw, render_report, report_facts
+    from autoquant.report import Drawn, redraw, render_report
 
-    def draw() -> Path:
+    def draw() -> Drawn:
         source = _source(options.data_dir)
         return render_report(
             options.state_dir, options.race, options.out, home=cli.HOME, source=source, watched=options.watch
@@ -40,11 +40,11 @@ def main(argv: list[str] | None = None) -> int:
     if options.watch:
         cli.note(f"drawing {options.out} every 60 s; Ctrl-C ends it")
         redraw(draw, SystemClock(), cli.note)
-    written = draw()
+    drawn = draw()
     if options.json:
-        cli.emit_json({"page": str(written), **report_facts(options.state_dir, options.race)})
+        cli.emit_json({"page": str(drawn.path), **drawn.facts})
     else:
-        print(written)
+        print(drawn.path)
     return 0
 
 

@@ -391,21 +391,21 @@ def _report(options: Options) -> int:
     cli.one_blas_thread()
     from autoquant.arena.show.status import find_race
     from autoquant.clock import SystemClock
-    from autoquant.report import redraw, render_report, report_facts
+    from autoquant.report import Drawn, redraw, render_report
 
     layout = find_race(options.state_dir, options.race)
 
-    def draw() -> Path:
+    def draw() -> Drawn:
         return render_report(options.state_dir, layout.race, options.out, home=cli.HOME, watched=options.watch)
 
     if options.watch:
         cli.note(f"drawing {options.out} every 60 s; Ctrl-C ends it")
         redraw(draw, SystemClock(), cli.note)
-    written = draw()
+    drawn = draw()
     if options.json:
-        cli.emit_json({"page": str(written), **report_facts(options.state_dir, layout.race)})
+        cli.emit_json({"page": str(drawn.path), **drawn.facts})
     else:
-        print(written)
+        print(drawn.path)
     return 0
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from autoquant.report.facts import report_facts
 from autoquant.report.leaderboard import plain_leaderboard, race_leaderboard
-from autoquant.report.page import render_report
+from autoquant.report.page import Drawn, render_report
 from autoquant.report.watch import redraw
 
-__all__ = ["plain_leaderboard", "race_leaderboard", "redraw", "render_report", "report_facts"]
+__all__ = ["Drawn", "plain_leaderboard", "race_leaderboard", "redraw", "render_report", "report_facts"]

@@ -6,10 +6,11 @@ counted attempt enters the counts. The same race gives the same numbers: random 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from autoquant.executor import LocalPool
-from autoquant.report.collect import Collected
+from autoquant.report.collect import Collected, collect, newest_race
 from autoquant.report.evidence_effort import SEARCHES_MOST, Effort, effort
 from autoquant.report.evidence_pairs import Ranking, ranking
 from autoquant.report.evidence_scores import ScoreEstimate, score_estimates
@@ -58,4 +59,27 @@ def evidence_of(collected: Collected) -> Evidence:
 
     with LocalPool("threads") as pool:  # numpy works outside Python's lock
         searches = tuple(pool.map(looked_into, race.entrants))
-    return Evidence(found.effort, found.ranking, found.scores, found.nulls, searches)
+    return replace(found, searches=searches)
+
+
+@dataclass(frozen=True, eq=False)
+class Studied:
+    """A race as it was read, and its statistics: what its page and its facts are made from."""
+
+    collected: Collected
+    evidence: Evidence
+
+
+def study(state_dir: Path, race: str | None) -> Studied | None:
+    """Read a race, None for the one created last, and work out its statistics; None where there is no race at all.
+
+    Raises
+    ------
+    UserError : no race of that name.
+    LedgerError : its ledger is broken.
+    """
+    name = race if race is not None else newest_race(state_dir)
+    if name is None:
+        return None
+    collected = collect(state_dir, name)
+    return Studied(collected, evidence_of(collected))

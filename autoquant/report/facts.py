@@ -6,20 +6,22 @@ from pathlib import Path
 from typing import Any
 
 from autoquant.report import findings, trust
-from autoquant.report.collect import collect, newest_race
-from autoquant.report.evidence import evidence_of
+from autoquant.report.evidence import Studied, study
 from autoquant.report.evidence_facts import evidence_facts, standing_facts
 from autoquant.report.model import Reference, Tone, Verdict
 
 
 def report_facts(state_dir: Path, race: str | None) -> dict[str, Any]:
+    """What the page of a race would say; parameters and errors as `study`."""
+    return facts_of(study(state_dir, race))
+
+
+def facts_of(studied: Studied | None) -> dict[str, Any]:
     """Standings, verdict, statistics, trust and what stands against publishing. `race` is null when there is none."""
-    name = race if race is not None else newest_race(state_dir)
-    if name is None:
+    if studied is None:
         return {"race": None}
-    collected = collect(state_dir, name)
-    model, evidence = collected.race, evidence_of(collected)
-    table = findings.standings(model, evidence.ranking)
+    model, evidence = studied.collected.race, studied.evidence
+    table, strip = findings.standings(model, evidence.ranking), trust.strip(model)
     return {
         "race": model.name,
         "source": model.source.name,
@@ -33,8 +35,8 @@ def report_facts(state_dir: Path, race: str | None) -> dict[str, Any]:
         "publishable": trust.publishable(model),
         "comparable": trust.comparable(model),
         "sealed_year": [*map(_sealed, model.lockbox.verdicts), *map(_sealed, model.lockbox.references)],
-        "trust": [fact.words for fact in trust.strip(model)],
-        "trust_problems": [fact.words for fact in trust.strip(model) if fact.tone != Tone.PLAIN],
+        "trust": [fact.words for fact in strip],
+        "trust_problems": [fact.words for fact in strip if fact.tone != Tone.PLAIN],
         "head": model.provenance.head,
     }
 

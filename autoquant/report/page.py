@@ -5,6 +5,7 @@ The bytes depend on the race (or journal) alone: no clock, no path of this machi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ from autoquant import bulk, files
 from autoquant.errors import UserError
 from autoquant.protocol import PROTOCOL
 from autoquant.report import charts, findings, journal, rows, sources, text, trust
-from autoquant.report.collect import Collected, collect, newest_race
 from autoquant.report.colour import ink
-from autoquant.report.evidence import evidence_of
+from autoquant.report.evidence import Studied, study
+from autoquant.report.facts import facts_of
 from autoquant.report.frames import Drawing
 from autoquant.report.graded import graded_of
 from autoquant.report.model import Fact, Journal, Tone
@@ -35,9 +36,24 @@ from autoquant.report.scene import Scene
 from autoquant.report.scriptdata import RELOAD, script_data
 
 
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A page that was written, and the race it shows."""
+
+    path: Path
+    studied: Studied | None
+    """None for the page of a journal, and for one that says what to do."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the page says, for machines."""
+        return facts_of(self.studied)
+
+
+@bulk.uncollected()
 def render_report(
     state_dir: Path, race: str | None, out: Path, *, home: Path, source: str | None = None, watched: bool = False
-) -> Path:
+) -> Drawn:
     """Write the page of a race, atomically.
 
     Parameters
@@ -49,10 +65,6 @@ def render_report(
     source : name of the data set up now, for the journal; a race knows its own.
     watched : it is drawn again every minute, so an open page takes its new version until everybody has ended.
 
-    Returns
-    -------
-    `out`.
-
     Raises
     ------
     UserError : no race of that name, or `out` is a folder.
@@ -61,25 +73,29 @@ def render_report(
     """
     if out.is_dir():
         raise UserError(f"--out {out}: is a folder", "name the file to write, for example docs/index.html")
-    files.atomic_write(out, page(state_dir, race, home=home, source=source, watched=watched))
-    return out
+    studied = study(state_dir, race)
+    files.atomic_write(out, _page(studied, home, source, watched))
+    return Drawn(out, studied)
 
 
 @bulk.uncollected()
 def page(state_dir: Path, race: str | None, *, home: Path, source: str | None = None, watched: bool = False) -> str:
     """The page as text; parameters as `render_report`."""
-    name = race if race is not None else newest_race(state_dir)
-    if name is not None:
-        return race_page(collect(state_dir, name), watched=watched)
+    return _page(study(state_dir, race), home, source, watched)
+
+
+def _page(studied: Studied | None, home: Path, source: str | None, watched: bool) -> str:
+    if studied is not None:
+        return race_page(studied, watched=watched)
     notes = journal.read_journal(home, source)
     reload = RELOAD if watched else None
     return journal_page(notes, reload) if notes is not None else empty_page(reload)
 
 
-def race_page(collected: Collected, *, watched: bool = False) -> str:
+def race_page(studied: Studied, *, watched: bool = False) -> str:
     """The page of a race."""
+    collected, evidence = studied.collected, studied.evidence
     race = collected.race
-    evidence = evidence_of(collected)
     table = findings.standings(race, evidence.ranking)
     data = script_data(race, watched=watched)
     return render(

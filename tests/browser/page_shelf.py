@@ -96,12 +96,12 @@ class Shelf:
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
         (home / "results.tsv").write_text("attempt\tstatus\tscore\n1\tkeep\t0.5\n2\tdiscard\t0.4\n3\tcrash\t\n")
-        return render_report(self.folder / "none", None, self.folder / "journal.html", home=home)
+        return render_report(self.folder / "none", None, self.folder / "journal.html", home=home).path
 
     @cached_property
     def empty(self) -> Path:
         """Nothing at all."""
-        return render_report(self.folder / "none", None, self.folder / "empty.html", home=self.folder / "none")
+        return render_report(self.folder / "none", None, self.folder / "empty.html", home=self.folder / "none").path
 
     @cached_property
     def how(self) -> Path:
@@ -115,4 +115,4 @@ class Shelf:
         return getattr(self, kind)
 
     def _drawn(self, case: RaceCase) -> Path:
-        return render_report(case.state, None, case.state / "page.html", home=case.state)
+        return render_report(case.state, None, case.state / "page.html", home=case.state).path

@@ -56,6 +56,6 @@ def renewed(page: Any) -> None:
 
 def test_an_ended_race_is_not_asked_for_again(shelf: Shelf, tmp_path: Path):
     case = shelf.finished_case
-    out = render_report(case.state, None, tmp_path / "ended.html", home=case.state, watched=True)
+    out = render_report(case.state, None, tmp_path / "ended.html", home=case.state, watched=True).path
     assert '"reload":null' in out.read_text()
     assert 'http-equiv="refresh"' not in out.read_text()

@@ -15,6 +15,7 @@ from html_reading import read as parsed
 
 from autoquant.report import reading
 from autoquant.report.collect import Collected, collect
+from autoquant.report.evidence import Studied, evidence_of
 from autoquant.report.page import race_page
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
@@ -41,7 +42,7 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collected]:
 
 @pytest.fixture(scope="module")
 def text(collected: Collected) -> str:
-    return race_page(collected)
+    return race_page(Studied(collected, evidence_of(collected)))
 
 
 @pytest.fixture(scope="module")

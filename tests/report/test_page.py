@@ -130,8 +130,8 @@ def test_bytes_depend_on_the_race_alone(full_state: Path, tmp_path: Path):
     """INV-22."""
     elsewhere = tmp_path / "moved" / "state"
     shutil.copytree(full_state, elsewhere)
-    first = render_report(full_state, None, tmp_path / "a.html", home=full_state).read_bytes()
-    second = render_report(elsewhere, "autumn", tmp_path / "b.html", home=tmp_path).read_bytes()
+    first = render_report(full_state, None, tmp_path / "a.html", home=full_state).path.read_bytes()
+    second = render_report(elsewhere, "autumn", tmp_path / "b.html", home=tmp_path).path.read_bytes()
     assert first == second
     assert str(tmp_path).encode() not in first
     assert str(full_state).encode() not in first
@@ -459,3 +459,16 @@ def test_facts_carry_the_same_standings_as_the_page(full_state: Path):
     assert "grok" == facts["standings"][0]["competitor"]
     assert score_of(SEED_FOLDS) == pytest.approx(facts["seed"])
     assert {"race": None} == report_facts(full_state / "nothing", None)
+
+
+def test_the_facts_told_with_a_page_are_of_the_race_that_it_shows(tmp_path: Path):
+    case = RaceCase(tmp_path)
+    case.join("a")
+    case.attempt("a", "keep", shifted(SEED_FOLDS, 0.5))
+    before = report_facts(tmp_path, None)
+    drawn = render_report(tmp_path, None, tmp_path / "page.html", home=tmp_path)
+    case.attempt("a", "keep", shifted(SEED_FOLDS, 0.9))
+    assert before == drawn.facts != report_facts(tmp_path, None)
+    assert before["head"] in drawn.path.read_text()
+    nothing = render_report(tmp_path / "none", None, tmp_path / "empty.html", home=tmp_path / "none")
+    assert {"race": None} == nothing.facts

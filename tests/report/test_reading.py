@@ -11,6 +11,7 @@ from race_cases import SEED_FOLDS, RaceCase, evaluation, shifted
 from autoquant.oracle.records import Evaluation
 from autoquant.report import reading
 from autoquant.report.collect import Collected, collect
+from autoquant.report.evidence import Studied, evidence_of
 from autoquant.report.page import race_page
 
 DAYS = 12
@@ -73,7 +74,7 @@ def test_the_page_counts_what_it_was_made_from(huge: DailyCase) -> None:
     collected = read(huge)
     found = collected.race.reading
     assert (80, True) == (found.recorded, found.partial)
-    assert f"{found.opened} of 80 evaluation files were opened" in race_page(collected)
+    assert f"{found.opened} of 80 evaluation files were opened" in race_page(Studied(collected, evidence_of(collected)))
 
 
 def test_a_closed_file_is_nobodys_business_and_an_opened_one_is_checked(huge: DailyCase) -> None:
@@ -87,4 +88,4 @@ def test_a_race_of_usual_size_is_read_whole(huge: DailyCase, monkeypatch: pytest
     collected = read(huge)
     assert not collected.race.reading.partial
     assert [40, 40] == [len(trials.numbers) for trials in collected.returns.trials]
-    assert "evaluation files were opened" not in race_page(collected)
+    assert "evaluation files were opened" not in race_page(Studied(collected, evidence_of(collected)))
