@@ -9,7 +9,7 @@ from pathlib import Path
 from autoquant.errors import UserError
 from autoquant.market.index_files import merge
 from autoquant.market.index_synthetic import DEFAULT_SEED, synthetic_indices
-from autoquant.market.indices import IMPORTED, NAMES, SPLIT, SYNTHETIC, IndexManifest, save_indices
+from autoquant.market.indices import IMPORTED, NAMES, SPLIT, SYNTHETIC, IndexManifest, index_folder, save_indices
 
 USAGE = "for example: --indices nifty=NIFTY.csv banknifty=BANKNIFTY.csv"
 
@@ -24,8 +24,7 @@ class IndexSummary:
     def text(self) -> str:
         """A few lines for a terminal."""
         found = self.manifest
-        name = f"synthetic, seed {found.seed}: not a market" if found.is_synthetic else "from files"
-        lines = [f"indices     {name}"]
+        lines = [f"indices     {found.origin}"]
         for one in found.files:
             lines.append(
                 f"            {one.name}: {one.rows:,} rows, {one.bad:,} bad, {one.duplicates:,} duplicate, "
@@ -61,7 +60,7 @@ def set_up_indices(
     else:
         bars, notes = merge(_paths(items))
         manifest = save_indices(data_root, bars, source=IMPORTED, split=day, made_from=notes)
-    return IndexSummary(str(data_root / "indices" / manifest.source), manifest)
+    return IndexSummary(str(index_folder(data_root)), manifest)
 
 
 def _paths(items: list[str]) -> dict[str, Path]:

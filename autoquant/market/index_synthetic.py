@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from autoquant.market.indices import SPLIT, Bars
+from autoquant.market.grid import MINUTE_MS
+from autoquant.market.indices import DAY_MS, SPLIT, Bars
 
 DEFAULT_SEED = 14
 """A market on which a cooldown that is one bar off shows in the Sharpe ratio, as it does on the reference set."""
@@ -12,8 +13,6 @@ SESSION_MINUTES = 375
 OPENS_AT_MINUTE = 9 * 60 + 15
 SHOWN_BARS, HIDDEN_BARS = 737_587, 282_950
 """As many as the reference set has."""
-_MINUTE_MS = 60_000
-_DAY_MS = 86_400_000
 
 
 def synthetic_indices(
@@ -76,6 +75,6 @@ def _minutes_before(day: str, bars: int) -> np.ndarray:
 
 def _sessions(days: np.ndarray) -> np.ndarray:
     """Every minute of the sessions on these days."""
-    minutes = (OPENS_AT_MINUTE + np.arange(SESSION_MINUTES)) * _MINUTE_MS
-    starts = days.astype("datetime64[D]").astype(np.int64) * _DAY_MS
+    minutes = (OPENS_AT_MINUTE + np.arange(SESSION_MINUTES)) * MINUTE_MS
+    starts = days.astype("datetime64[D]").astype(np.int64) * DAY_MS
     return np.asarray((starts[:, None] + minutes[None, :]).reshape(-1), dtype=np.int64)

@@ -26,6 +26,7 @@ LEAST = 1_500
 """Bars on each side of the split: four sessions, so that some can be taken away."""
 SYNTHETIC = "synthetic"
 IMPORTED = "files"
+DAY_MS = 86_400_000
 PARTS = ("shown", "hidden")
 
 
@@ -75,6 +76,11 @@ class IndexManifest:
     def is_synthetic(self) -> bool:
         """Whether a generator made it."""
         return self.source == SYNTHETIC
+
+    @property
+    def origin(self) -> str:
+        """Where the bars come from, in words."""
+        return f"synthetic, seed {self.seed}: not a market" if self.is_synthetic else "from files"
 
 
 @dataclass(frozen=True, eq=False)

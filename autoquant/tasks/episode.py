@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from autoquant.errors import UserError
 from autoquant.sandbox import WarmParent
@@ -17,10 +18,11 @@ from autoquant.tasks.explore import WHAT, explore
 from autoquant.tasks.grade import Grade
 from autoquant.tasks.grader import Ground, grade
 from autoquant.tasks.scan import scan
-from autoquant.tasks.solution import LIMITS, read_source
+from autoquant.tasks.solution import LIMITS, read_source, told
 from autoquant.tasks.spec import STEPS, TaskSpec
 
-ACTIONS = ("explore_data", "submit_code", "run_backtest", "submit_final")
+Kind = Literal["explore_data", "submit_code", "run_backtest", "submit_final"]
+ACTIONS: tuple[str, ...] = get_args(Kind)
 MAXIMUM_CODE = LIMITS.strategy_bytes
 
 
@@ -176,11 +178,11 @@ class QuantResearchEnv:
     def _take(self, code: bytes) -> Observation:
         assert self._ground is not None
         refusal = read_source(code, self._ground.spec)
-        findings = tuple(f"line {one.line}: {one.what} {one.why}" for one in scan(code))
+        findings = tuple(one.words for one in scan(code))
         self._code = code
         self._step += 1
         if refusal is not None:
-            message = f"taken, but it will not run: {refusal.message.replace('strategy.py', 'solution', 1)}"
+            message = f"taken, but it will not run: {told(refusal)}"
         else:
             message = "taken" + ("; the text looks ahead" if findings else "")
         return self._observed(message, findings=findings)
@@ -189,13 +191,13 @@ class QuantResearchEnv:
         found = self._grade(final=False)
         self._step += 1
         self._best = found.score if self._best is None else max(self._best, found.score)
-        return self._graded(found, "backtest on the shown bars")
+        return self._graded(found)
 
     def _submit(self) -> Observation:
         found = self._grade(final=True)
         self._step += 1
         self._final = found
-        return self._graded(found, "final submission")
+        return self._graded(found)
 
     def _grade(self, *, final: bool) -> Grade:
         assert self._ground is not None
@@ -203,25 +205,12 @@ class QuantResearchEnv:
         with self._parent() as parent:
             return grade(parent, self._code, self._ground, final=final)
 
-    def _graded(self, found: Grade, message: str) -> Observation:
-        return self._observed(
-            message,
-            score=found.score,
-            ladder=ladder_of(found),
-            figures=figures_of(found),
-            findings=findings_of(found),
-        )
+    def _graded(self, found: Grade) -> Observation:
+        left = self._steps - self._step
+        return observed(found, step=self._step, steps_left=left, done=self.done, best=self._best)
 
     def _observed(
-        self,
-        message: str,
-        *,
-        brief: str = "",
-        table: str = "",
-        score: float | None = None,
-        ladder: tuple[Step, ...] = (),
-        figures: dict[str, float] | None = None,
-        findings: tuple[str, ...] = (),
+        self, message: str, *, brief: str = "", table: str = "", findings: tuple[str, ...] = ()
     ) -> Observation:
         assert self._ground is not None
         return Observation(
@@ -232,34 +221,42 @@ class QuantResearchEnv:
             message=message,
             brief=brief,
             table=table,
-            score=score,
             best=self._best,
-            final_score=self._final.score if self._final else None,
-            ladder=ladder,
-            figures=figures or {},
             findings=findings,
         )
 
 
-def ladder_of(found: Grade) -> tuple[Step, ...]:
+def observed(found: Grade, *, step: int, steps_left: int, done: bool, best: float | None) -> Observation:
+    """What an agent gets of a grade; `best` is the best backtest so far, this one included."""
+    return Observation(
+        task=found.task,
+        step=step,
+        steps_left=steps_left,
+        done=done,
+        message="final submission" if found.final else "backtest on the shown bars",
+        score=found.score,
+        best=best,
+        final_score=found.score if found.final else None,
+        ladder=_ladder_of(found),
+        figures=_figures_of(found),
+        findings=tuple(one.words for one in found.findings),
+    )
+
+
+def _ladder_of(found: Grade) -> tuple[Step, ...]:
     """The rungs without targets: where figures were compared, whether they are near enough is all that is told."""
     return tuple(
         Step(rung.score, rung.words, rung.passed, "" if rung.comparisons else rung.detail) for rung in found.rungs
     )
 
 
-def figures_of(found: Grade) -> dict[str, float]:
+def _figures_of(found: Grade) -> dict[str, float]:
     """What the solution's own trades came to on the shown bars."""
     came = found.replay
     if came is None:
         return {}
     digits = {"trades": 0, "entries": 0, "pnl": 2, "max_drawdown": 2, "sharpe": 4, "costs": 2, "worst_exposure": 4}
     return {name: round(float(getattr(came, name)), places) for name, places in digits.items()}
-
-
-def findings_of(found: Grade) -> tuple[str, ...]:
-    """What looks ahead in the text."""
-    return tuple(f"line {one.line}: {one.what} {one.why}" for one in found.findings)
 
 
 def _problem(action: Action, code: bytes | None) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 
-from autoquant.market.indices import NAMES, PRICES, Bars, wall_clock
+from autoquant.market.indices import DAY_MS, NAMES, PRICES, Bars, wall_clock
 
-WHAT = ("summary", "rows", "days")
+View = Literal["summary", "rows", "days"]
+WHAT: tuple[str, ...] = get_args(View)
 MAXIMUM_ROWS = 200
 
 
@@ -16,9 +19,12 @@ def explore(bars: Bars, what: str, first: int = 0, count: int = 20) -> str:
     Parameters
     ----------
     bars : the shown ones.
-    what : `summary`; `rows` from `first` on; `days`, one line a session, from session `first` on. Anything else gives
-        the list of these.
+    what : `summary`; `rows` from `first` on; `days`, one line a session, from session `first` on.
     count : lines, at most 200.
+
+    Raises
+    ------
+    ValueError : none of `WHAT`.
     """
     count = min(max(count, 0), MAXIMUM_ROWS)
     match what:
@@ -28,7 +34,7 @@ def explore(bars: Bars, what: str, first: int = 0, count: int = 20) -> str:
             return _rows(bars, first, count)
         case "days":
             return _days(bars, first, count)
-    return f"explore one of: {', '.join(WHAT)}"
+    raise ValueError(f"there is no {what!r} of the bars")
 
 
 def _summary(bars: Bars) -> str:
@@ -72,5 +78,5 @@ def _days(bars: Bars, first: int, count: int) -> str:
 
 def _session_starts(bars: Bars) -> np.ndarray:
     """(S,) first bar of each session."""
-    days = bars.times // 86_400_000
+    days = bars.times // DAY_MS
     return np.asarray(np.flatnonzero(np.diff(days, prepend=days[0] - 1)))

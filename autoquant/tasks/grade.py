@@ -79,6 +79,16 @@ class Verdict:
     detail: str = ""
 
 
+def figure(metric: str, value: float) -> str:
+    """A metric's value as text.
+
+    >>> figure("trades", 1234.0), figure("pnl", -1.5), figure("sharpe", 0.25)
+    ('1,234', '-1.50', '0.2500')
+    """
+    digits = 0 if metric in COUNTS else 4 if metric == "sharpe" else 2
+    return f"{value:,.{digits}f}"
+
+
 def climb(
     spec: TaskSpec, verdicts: dict[str, Verdict], figures: dict[str, float] | None, truth: dict[str, float] | None
 ) -> tuple[float, tuple[RungResult, ...]]:
@@ -132,6 +142,5 @@ def _compare(
 
 
 def _miss(one: Comparison) -> str:
-    digits = 0 if one.metric in COUNTS else 4 if one.metric == "sharpe" else 2
-    value, low, high = (f"{number:,.{digits}f}" for number in (one.value, one.low, one.high))
+    value, low, high = (figure(one.metric, number) for number in (one.value, one.low, one.high))
     return f"{one.metric.replace('_', ' ')} is {value}, wanted {low} to {high}"

@@ -154,8 +154,7 @@ def _ahead(
     parent: WarmParent, source: bytes, ground: Ground, whole: Trades, findings: tuple[Finding, ...], reveal: bool
 ) -> Verdict:
     if findings:
-        words = "; ".join(f"line {one.line}: {one.what} {one.why}" for one in findings)
-        return Verdict(False, words)
+        return Verdict(False, "; ".join(one.words for one in findings))
     key = _cuts_key(ground, source)
     gives_away = look_ahead(parent, source, ground.spec, ground.shown, whole, key, reveal=reveal)
     return Verdict(not gives_away, gives_away)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from openenv.core.env_server.types import Action, Observation, State
 from pydantic import Field
 
-from autoquant.tasks.episode import MAXIMUM_CODE
-from autoquant.tasks.explore import MAXIMUM_ROWS
+from autoquant.tasks.episode import MAXIMUM_CODE, Kind
+from autoquant.tasks.explore import MAXIMUM_ROWS, View
 
 
 class TaskAction(Action):
     """One step. A `request_id` comes back with the answer; a repeated one is answered from memory."""
 
-    kind: Literal["explore_data", "submit_code", "run_backtest", "submit_final"]
+    kind: Kind
     code: str | None = Field(default=None, max_length=MAXIMUM_CODE)
-    what: Literal["summary", "rows", "days"] = "summary"
+    what: View = "summary"
     first: int = Field(default=0, ge=0, le=10_000_000)
     count: int = Field(default=20, ge=0, le=MAXIMUM_ROWS)
     request_id: str | None = Field(default=None, max_length=255)

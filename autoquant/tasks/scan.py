@@ -36,6 +36,11 @@ class Finding:
     what: str
     why: str
 
+    @property
+    def words(self) -> str:
+        """For whoever reads a grade."""
+        return f"line {self.line}: {self.what} {self.why}"
+
 
 def scan(source: bytes) -> tuple[Finding, ...]:
     """What looks ahead in a file, in order of lines; nothing for a file that does not parse.

@@ -97,6 +97,12 @@ class TaskSpec:
         return self.rung[-1].within
 
     @property
+    def published_figures(self) -> dict[str, float]:
+        """Of the metrics that are compared, on the reference data set; none where nothing was published."""
+        published = self.published
+        return {} if published is None else {name: float(getattr(published, name)) for name in self.tolerances}
+
+    @property
     def shown_columns(self) -> tuple[tuple[str, str], ...]:
         """Frame and column of each row of the bars' prices."""
         if self.frames == "merged":

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autoquant.market.indices import IndexManifest
-from autoquant.tasks.grade import COUNTS, Comparison, Grade, RungResult
-from autoquant.tasks.spec import TaskSpec
+from autoquant.tasks.grade import Comparison, Grade, RungResult, figure
+from autoquant.tasks.spec import TaskSpec, task
+from autoquant.tasks.truth import PUBLISHED, REFERENCE
 
 _TRUTHS = {
-    "published": "the published figures of the reference data",
-    "reference": "what the reference solution gives on these data",
+    PUBLISHED: "the published figures of the reference data",
+    REFERENCE: "what the reference solution gives on these data",
 }
 
 
@@ -22,9 +23,8 @@ def listing(specs: Sequence[TaskSpec], manifest: IndexManifest | None, problem: 
 
 def data_words(manifest: IndexManifest) -> str:
     """Where the bars come from and how many there are."""
-    name = f"synthetic, seed {manifest.seed}: not a market" if manifest.is_synthetic else "from files"
     shown, hidden = manifest.shown, manifest.hidden
-    return f"data    {name}; {shown.rows:,} bars shown to {shown.last[:10]}, {hidden.rows:,} hidden behind"
+    return f"data    {manifest.origin}; {shown.rows:,} bars shown to {shown.last[:10]}, {hidden.rows:,} hidden behind"
 
 
 def described(spec: TaskSpec) -> str:
@@ -40,7 +40,8 @@ def described(spec: TaskSpec) -> str:
 def graded(grade: Grade) -> str:
     """A grade: every rung, every figure, what to mend first."""
     origin = "synthetic data: not a market result" if grade.source == "synthetic" else f"{grade.bars:,} bars from files"
-    head = f"{grade.task}  {grade.score:.2f}" + ("" if grade.final or not _has_hidden(grade) else "  (backtest)")
+    is_backtest = bool(task(grade.task).out_of_sample) and not grade.final
+    head = f"{grade.task}  {grade.score:.2f}" + ("  (backtest)" if is_backtest else "")
     lines = [head, f"on     {origin}" + (f"; truth: {_TRUTHS[grade.truth]}" if grade.truth else ""), ""]
     for rung in grade.rungs:
         lines.append(_rung_line(rung))
@@ -52,14 +53,10 @@ def graded(grade: Grade) -> str:
         came = grade.replay
         lines += ["", f"trades {came.trades:,} · pnl {came.pnl:,.2f} · drawdown {came.max_drawdown:,.2f} · "
                   f"Sharpe {came.sharpe:.4f} · costs {came.costs:,.2f} points"]  # fmt: skip
-    lines += [f"line {one.line}: {one.what} {one.why}" for one in grade.findings]
+    lines += [one.words for one in grade.findings]
     if grade.first_to_mend:
         lines += ["", f"mend first, {grade.first_to_mend}"]
     return "\n".join(lines)
-
-
-def _has_hidden(grade: Grade) -> bool:
-    return grade.task == "hard"
 
 
 def _rung_line(rung: RungResult) -> str:
@@ -70,7 +67,6 @@ def _rung_line(rung: RungResult) -> str:
 
 
 def _comparison(one: Comparison) -> str:
-    digits = 0 if one.metric in COUNTS else 4 if one.metric == "sharpe" else 2
-    value, target, low, high = (f"{x:,.{digits}f}" for x in (one.value, one.target, one.low, one.high))
+    value, target, low, high = (figure(one.metric, x) for x in (one.value, one.target, one.low, one.high))
     name = one.metric.replace("_", " ")
     return f"{'yes' if one.passed else 'NO '} {name:<13}{value:>14}  target {target} ({low} to {high})"

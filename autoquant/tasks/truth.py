@@ -10,7 +10,7 @@ from autoquant.market.indices import Bars
 from autoquant.sandbox import WarmParent
 from autoquant.tasks.replay import Replay
 from autoquant.tasks.solution import replayed, run
-from autoquant.tasks.spec import Published, TaskSpec, metrics, task
+from autoquant.tasks.spec import TaskSpec, metrics, task
 
 PUBLISHED, REFERENCE = "published", "reference"
 
@@ -22,13 +22,6 @@ class Truth:
     origin: str
     """`published`: of the reference data set; `reference`: our own solution's on these bars."""
     figures: dict[str, float]
-
-    @property
-    def words(self) -> str:
-        """For a reader of the grade."""
-        if self.origin == PUBLISHED:
-            return "the published figures of the reference data"
-        return "what the reference solution gives on these data"
 
 
 def reference_source(name: str) -> bytes:
@@ -59,7 +52,7 @@ def truth_of(parent: WarmParent, spec: TaskSpec, bars: Bars) -> Truth:
     """
     own = metrics(reference_replay(parent, spec.name, bars))
     if spec.published is not None and is_reference_set(parent, bars, own if spec.name == "easy" else None):
-        return Truth(PUBLISHED, {name: float(getattr(spec.published, name)) for name in spec.tolerances})
+        return Truth(PUBLISHED, spec.published_figures)
     return Truth(REFERENCE, {name: own[name] for name in spec.tolerances})
 
 
@@ -71,12 +64,11 @@ def is_reference_set(parent: WarmParent, bars: Bars, easy: dict[str, float] | No
     easy : metrics of the easy task's reference solution on them, when they are known.
     """
     spec = task("easy")
-    published = spec.published
-    if published is None or len(bars) != published.rows:
+    if spec.published is None or len(bars) != spec.published.rows:
         return False
-    return matches(spec, published, easy or metrics(reference_replay(parent, "easy", bars)))
+    return matches(spec, easy or metrics(reference_replay(parent, "easy", bars)))
 
 
-def matches(spec: TaskSpec, published: Published, figures: dict[str, float]) -> bool:
+def matches(spec: TaskSpec, figures: dict[str, float]) -> bool:
     """Whether figures are the published ones, within the task's tolerances."""
-    return all(t.holds(figures[name], float(getattr(published, name))) for name, t in spec.tolerances.items())
+    return all(spec.tolerances[name].holds(figures[name], value) for name, value in spec.published_figures.items())

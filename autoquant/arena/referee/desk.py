@@ -1,29 +1,38 @@
 """A desk with mailboxes on it: what every referee does, whatever it judges.
 
-A request is taken exactly once, a torn attempt is seen through before anything else, changes of protected files are
-restored and recorded, a waiting run.py sees a sign of life.
+A request is taken exactly once, a torn attempt is seen through before anything else, what the machine spoils is tried
+again under the same number, changes of protected files are restored and recorded, a waiting run.py sees a sign of life.
 """
 
 from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from autoquant.arena.plain_text import plain
 from autoquant.arena.referee.agent_files import AgentFolder
 from autoquant.arena.referee.audit import Auditor, Expected
 from autoquant.arena.referee.heartbeat import Heart
 from autoquant.arena.referee.mailbox import RefereeMailbox, Refused, Request
+from autoquant.arena.referee.marker import Marker
+from autoquant.arena.referee.standing import Standing
 from autoquant.arena.referee.worktrees import Worktrees
 from autoquant.clock import Clock, utc_iso
-from autoquant.errors import EvaluationCut, InfrastructureFault, LedgerError
+from autoquant.errors import EvaluationCut, InfrastructureFault
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
-from autoquant.ledger.records import FaultSeen, RecordBody, ViolationFound
+from autoquant.ledger.records import EvaluationStarted, FaultSeen, RecordBody, ViolationFound
 from autoquant.ledger.views import AttemptView, CompetitorView, RaceView
+from autoquant.protocol import PROTOCOL
 
+Judged = TypeVar("Judged")
+
+FAULT_TRIES = 3
+FAULT_WAIT_SECONDS = 1.0
+HEARTBEAT_SECONDS = 2.0
 REFUSALS_RECORDED = 20
 """Bad requests of one competitor that get a line in the ledger; more are taken away without one."""
 
@@ -36,6 +45,8 @@ class Desk(ABC):
     layout, ledger, clock : of the race, whose lock the caller holds.
     worktrees : where requests come from.
     home : the arena's checkout.
+    fault_tries : evaluations in a row that may fail for the machine's sake before the fault is raised.
+    fault_wait_seconds : wait before the next one.
     heartbeat_seconds : how often a waiting run.py sees a sign of life.
     """
 
@@ -46,24 +57,25 @@ class Desk(ABC):
         worktrees: Worktrees,
         clock: Clock,
         home: Path,
-        heartbeat_seconds: float,
+        *,
+        fault_tries: int = FAULT_TRIES,
+        fault_wait_seconds: float = FAULT_WAIT_SECONDS,
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> None:
         self._layout = layout
         self._ledger = ledger
         self._worktrees = worktrees
         self._clock = clock
+        self._fault_tries = fault_tries
+        self._fault_wait_seconds = fault_wait_seconds
         self._auditor = Auditor(layout, ledger, clock, home)
         self._heart = Heart(heartbeat_seconds)
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
 
     @abstractmethod
-    def prepare(self, competitor: str) -> Path:
-        """Make the competitor's worktree, or mend it, and return its path. Idempotent."""
-
-    @abstractmethod
-    def recover(self) -> None:
-        """Finish what a killed arena left."""
+    def _make(self, competitor: str) -> Path:
+        """Make the competitor's worktree, or mend it, and return its path."""
 
     @abstractmethod
     def _serve(self, competitor: str, request: Request) -> None:
@@ -74,8 +86,13 @@ class Desk(ABC):
         """See the open attempt through to its reply."""
 
     @abstractmethod
+    def _deliver(self, competitor: str, attempt: AttemptView) -> None:
+        """Answer the request of a closed attempt."""
+
     def _expected(self, competitor: str) -> Expected:
         """What must stand in the worktree."""
+        fixed = self._worktrees.fixed_files(competitor, self._marker(competitor))
+        return {**fixed, **self._worktrees.data_files()}
 
     def close(self) -> None:
         """Stop the heartbeat."""
@@ -90,6 +107,33 @@ class Desk(ABC):
     def view(self) -> RaceView:
         """The race as recorded."""
         return self._ledger.view
+
+    def prepare(self, competitor: str) -> Path:
+        """Make the competitor's worktree, or mend it, and return its path. Idempotent."""
+        with self._lock(competitor):
+            if self._worktrees.is_complete(competitor):
+                sessions = self._racer(competitor).sessions
+                self.audit(competitor, None, owned=bool(sessions) and sessions[-1].reason in (None, "lost"))
+            path = self._make(competitor)
+            self._heart.add(self._mailbox(competitor), "ready")
+            return path
+
+    def recover(self) -> None:
+        """Finish what a killed arena left: open attempts, files in the worktree, replies.
+
+        Raises
+        ------
+        InfrastructureFault : an open attempt could not be judged; it stays open and uncharged twice.
+        """
+        for competitor, racer in self.view().competitors.items():
+            if not racer.attempts or (racer.ended is not None and racer.open_attempt is None):
+                continue
+            with self._lock(competitor):
+                self.prepare(competitor)
+                if racer.open_attempt is not None:
+                    self._conclude(competitor)
+                elif not self._mailbox(competitor).has_reply(racer.attempts[-1].request):
+                    self._deliver(competitor, racer.attempts[-1])
 
     def poll(self, competitor: str) -> bool:
         """Serve one request fully. False when there was none.
@@ -126,11 +170,43 @@ class Desk(ABC):
         with self._lock(competitor):
             return self._auditor.worktree(self._folder(competitor), attempt, self._expected(competitor), owned=owned)
 
+    def _patiently(self, attempt: AttemptView, judge: Callable[[Standing], Judged]) -> Judged | None:
+        """What `judge` makes of the open attempt; the machine's faults are recorded and tried again, within limits.
+
+        Returns
+        -------
+        None when it was cut down from outside as often as the protocol allows.
+
+        Raises
+        ------
+        InfrastructureFault : the machine failed `fault_tries` times; the attempt stays open.
+        """
+        faults = 0
+        while True:
+            standing = self._standing(attempt.competitor)
+            seen = standing.racer.attempts[-1]
+            if standing.kills(seen) >= PROTOCOL.limits.evaluation_kills:
+                return None
+            self._append(EvaluationStarted(attempt.competitor, attempt.attempt, seen.tries + 1))
+            try:
+                return judge(standing)
+            except InfrastructureFault as error:
+                self._append(self._fault(attempt, error))
+                faults += not isinstance(error, EvaluationCut)
+                if faults >= self._fault_tries:
+                    raise
+                self._clock.sleep(self._fault_wait_seconds)
+
+    def _standing(self, competitor: str) -> Standing:
+        return Standing(self._layout, self._ledger.view, competitor)
+
     def _racer(self, competitor: str) -> CompetitorView:
-        view = self._ledger.view
-        if competitor not in view.competitors:
-            raise LedgerError(f"{self._layout.ledger}: {competitor} has not joined race {self._layout.race}")
-        return view.competitors[competitor]
+        return self._standing(competitor).racer
+
+    def _marker(self, competitor: str) -> Marker:
+        joined, known = self._racer(competitor).joined, self._ledger.view.created.protected
+        names = tuple(sorted(name for name in self._worktrees.pristine() if name in known))
+        return Marker(self._layout.race, competitor, joined.budget, names, joined.task)
 
     @staticmethod
     def _fault(attempt: AttemptView, error: InfrastructureFault) -> FaultSeen:

@@ -17,10 +17,9 @@ from autoquant import files
 from autoquant.arena.plain_text import plain
 from autoquant.arena.referee.audit import Expected
 from autoquant.arena.referee.delivery import Delivery, SecondsLeft, named
-from autoquant.arena.referee.desk import Desk
+from autoquant.arena.referee.desk import FAULT_TRIES, FAULT_WAIT_SECONDS, HEARTBEAT_SECONDS, Desk
 from autoquant.arena.referee.judging import Judge, Verdict, judge_attempt, store_verdict, unevaluated, violated
 from autoquant.arena.referee.mailbox import DESCRIPTION_LIMIT, ReplyKind, Request, RequestKind
-from autoquant.arena.referee.marker import Marker
 from autoquant.arena.referee.standing import Standing
 from autoquant.arena.referee.worktrees import STRATEGY, Worktrees
 from autoquant.clock import Clock, utc_iso
@@ -28,11 +27,7 @@ from autoquant.errors import AutoQuantError, EvaluationCut, ImportGateError, Inf
 from autoquant.files import NotRegularFile
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
-from autoquant.ledger.records import (
-    AttemptCommitted,
-    AttemptOpened,
-    EvaluationStarted,
-)
+from autoquant.ledger.records import AttemptCommitted, AttemptOpened
 from autoquant.ledger.views import AttemptView
 from autoquant.oracle.records import Outcome
 from autoquant.protocol import PROTOCOL
@@ -48,16 +43,14 @@ class RaceFacts:
     ----------
     noise_floor : the race's own, from its first record.
     data_directory : the source's data directory; worktrees get its TRAIN part.
-    fault_tries : evaluations in a row that may fail for the machine's sake before the fault is raised.
-    fault_wait_seconds : wait before the next one.
-    heartbeat_seconds : how often a waiting run.py sees a sign of life.
+    fault_tries, fault_wait_seconds, heartbeat_seconds : as `Desk`.
     """
 
     noise_floor: float
     data_directory: Path
-    fault_tries: int = 3
-    fault_wait_seconds: float = 1.0
-    heartbeat_seconds: float = 2.0
+    fault_tries: int = FAULT_TRIES
+    fault_wait_seconds: float = FAULT_WAIT_SECONDS
+    heartbeat_seconds: float = HEARTBEAT_SECONDS
 
 
 class Referee(Desk):
@@ -84,51 +77,39 @@ class Referee(Desk):
     ) -> None:
         view = ledger.view
         worktrees = Worktrees(layout, home, facts.data_directory, view.created_utc, view.created.protected)
-        super().__init__(layout, ledger, worktrees, clock, home, facts.heartbeat_seconds)
+        super().__init__(
+            layout,
+            ledger,
+            worktrees,
+            clock,
+            home,
+            fault_tries=facts.fault_tries,
+            fault_wait_seconds=facts.fault_wait_seconds,
+            heartbeat_seconds=facts.heartbeat_seconds,
+        )
         self._judge = judge
-        self._facts = facts
+        self._noise_floor = facts.noise_floor
         self._delivery = Delivery(layout, worktrees, seconds_left)
 
-    def prepare(self, competitor: str) -> Path:
-        """Make the competitor's worktree, or mend it, and return its path. Idempotent."""
-        with self._lock(competitor):
-            standing = self._standing(competitor)
-            if self._worktrees.is_complete(competitor):
-                sessions = standing.racer.sessions
-                self.audit(competitor, None, owned=bool(sessions) and sessions[-1].reason in (None, "lost"))
-            path = self._worktrees.prepare(
-                competitor, standing.strategy(0), standing.accepted(), self._marker(standing)
-            )
-            self._delivery.refresh(standing)
-            self._heart.add(self._mailbox(competitor), "ready")
-            return path
-
     def recover(self) -> None:
-        """Finish what a killed arena left: open attempts, commits, files in the worktree, replies.
-
-        Raises
-        ------
-        InfrastructureFault : an open attempt could not be evaluated; it stays open and uncharged twice.
-        """
-        for competitor, racer in self.view().competitors.items():
-            if not racer.attempts:
-                continue
+        """Finish what a killed arena left: commits first, then as every desk does."""
+        for competitor in self.view().competitors:
             with self._lock(competitor):
                 self._commit_missing(competitor)
-                if racer.ended is not None and racer.open_attempt is None:
-                    continue
-                self.prepare(competitor)
-                if racer.open_attempt is not None:
-                    self._conclude(competitor)
-                elif not self._mailbox(competitor).has_reply(racer.attempts[-1].request):
-                    self._delivery.deliver(self._standing(competitor), racer.attempts[-1])
+        super().recover()
+
+    def _make(self, competitor: str) -> Path:
+        standing = self._standing(competitor)
+        path = self._worktree_of(standing)
+        self._delivery.refresh(standing)
+        return path
+
+    def _worktree_of(self, standing: Standing) -> Path:
+        marker = self._marker(standing.competitor)
+        return self._worktrees.prepare(standing.competitor, standing.strategy(0), standing.accepted(), marker)
 
     def _expected(self, competitor: str) -> Expected:
-        return {
-            **self._worktrees.fixed_files(competitor, self._marker(self._standing(competitor))),
-            **self._worktrees.data_files(),
-            **self._delivery.copies(competitor),
-        }
+        return {**super()._expected(competitor), **self._delivery.copies(competitor)}
 
     def _serve(self, competitor: str, request: Request) -> None:
         if request.kind is RequestKind.RESTORE:
@@ -226,10 +207,12 @@ class Referee(Desk):
             self._close(standing, attempt, self._verdict(standing, attempt))
             self._commit_missing(competitor)
             self.audit(competitor, attempt.attempt)
-            standing = self._standing(competitor)
-            self._delivery.deliver(standing, standing.racer.attempts[-1])
+            self._deliver(competitor, self._racer(competitor).attempts[-1])
         finally:
             self._heart.say(competitor, "ready")
+
+    def _deliver(self, competitor: str, attempt: AttemptView) -> None:
+        self._delivery.deliver(self._standing(competitor), attempt)
 
     def _close(self, standing: Standing, attempt: AttemptView, verdict: Verdict) -> None:
         """Store and record a verdict. A disk that refuses is told while it can be: nobody cut that evaluation."""
@@ -243,27 +226,18 @@ class Referee(Desk):
             raise
 
     def _verdict(self, standing: Standing, attempt: AttemptView) -> Verdict:
-        """Judge the stored bytes; the machine's faults are recorded and tried again, within limits."""
+        """Judge the stored bytes."""
         if changed := self._changed_for(standing, attempt.attempt):
             return violated(standing, attempt, changed)
         source = standing.strategy(attempt.attempt)
         if not source:
             return unevaluated(standing, attempt, Outcome.INVALID, _NOT_PLAIN)
-        competitor, faults = standing.competitor, 0
-        while True:
-            standing = self._standing(competitor)
-            seen = standing.racer.attempts[-1]
-            if standing.kills(seen) >= PROTOCOL.limits.evaluation_kills:
-                return unevaluated(standing, attempt, Outcome.CRASH, EvaluationCut.__name__)
-            self._append(EvaluationStarted(competitor, attempt.attempt, seen.tries + 1))
-            try:
-                return judge_attempt(self._judge, standing, attempt, source, self._facts.noise_floor)
-            except InfrastructureFault as error:
-                self._append(self._fault(attempt, error))
-                faults += not isinstance(error, EvaluationCut)
-                if faults >= self._facts.fault_tries:
-                    raise
-                self._clock.sleep(self._facts.fault_wait_seconds)
+
+        def judge(now: Standing) -> Verdict:
+            return judge_attempt(self._judge, now, attempt, source, self._noise_floor)
+
+        found = self._patiently(attempt, judge)
+        return found or unevaluated(standing, attempt, Outcome.CRASH, EvaluationCut.__name__)
 
     def _changed_for(self, standing: Standing, attempt: int) -> str:
         """The protected file whose change was found when this attempt was submitted; empty when there was none."""
@@ -285,7 +259,7 @@ class Referee(Desk):
                 self._append(AttemptCommitted(competitor, seen.attempt, commit))
             tip = commit if facts.tip else tip
         if not self._layout.repository(competitor).is_dir():
-            self._worktrees.prepare(competitor, standing.strategy(0), standing.accepted(), self._marker(standing))
+            self._worktree_of(standing)
 
     def _lineage(self, competitor: str) -> str | None:
         """The lineage the text was started from, if it was restored from the archive."""
@@ -299,10 +273,3 @@ class Referee(Desk):
 
     def _is_protected(self, path: str) -> bool:
         return path in self._worktrees.pristine() or path.startswith("autoquant/")
-
-    def _marker(self, standing: Standing) -> Marker:
-        names = tuple(sorted(name for name in self._worktrees.pristine() if name in standing.view.created.protected))
-        return Marker(self._layout.race, standing.competitor, standing.budget, names)
-
-    def _standing(self, competitor: str) -> Standing:
-        return Standing(self._layout, self._ledger.view, competitor)

@@ -15,31 +15,22 @@ from pathlib import Path
 
 from autoquant import codec, files
 from autoquant.arena.plain_text import plain
-from autoquant.arena.referee.audit import Expected
 from autoquant.arena.referee.delivery import SecondsLeft
 from autoquant.arena.referee.desk import Desk
 from autoquant.arena.referee.mailbox import DESCRIPTION_LIMIT, Reply, ReplyKind, Request, RequestKind
-from autoquant.arena.referee.marker import Marker
-from autoquant.arena.referee.standing import stored_strategy
+from autoquant.arena.referee.standing import Standing, stored_strategy
 from autoquant.arena.referee.worktrees import Worktrees
 from autoquant.arena.taskrace.folder import SOLUTION, shape, stub
 from autoquant.clock import Clock
-from autoquant.errors import EvaluationCut, InfrastructureFault
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
-from autoquant.ledger.records import GRADED, AttemptClosed, AttemptOpened, DecisionSummary, EvaluationStarted
+from autoquant.ledger.records import GRADED, AttemptClosed, AttemptOpened, DecisionSummary
 from autoquant.ledger.views import AttemptView, CompetitorView
-from autoquant.protocol import PROTOCOL
 from autoquant.sandbox import WarmParent
-from autoquant.tasks.episode import Observation, figures_of, findings_of, ladder_of
+from autoquant.tasks.episode import Observation, observed
 from autoquant.tasks.grade import Grade
 from autoquant.tasks.grader import Ground, grade, ungraded
 from autoquant.tasks.solution import LIMITS
-from autoquant.tasks.spec import TaskSpec
-
-FAULT_TRIES = 3
-FAULT_WAIT_SECONDS = 1.0
-HEARTBEAT_SECONDS = 2.0
 
 
 class TaskReferee(Desk):
@@ -69,37 +60,14 @@ class TaskReferee(Desk):
         specs = {name: grounds[racer.joined.task].spec for name, racer in view.competitors.items()}
         form = shape(specs, view.created.budget)
         worktrees = Worktrees(layout, home, data_root, view.created_utc, view.created.protected, form)
-        super().__init__(layout, ledger, worktrees, clock, home, HEARTBEAT_SECONDS)
+        super().__init__(layout, ledger, worktrees, clock, home)
         self._grounds = grounds
         self._parent = parent
         self._seconds_left = seconds_left
 
-    def prepare(self, competitor: str) -> Path:
-        """Make the competitor's folder, or mend it, and return its path. Idempotent."""
-        with self._lock(competitor):
-            racer = self._racer(competitor)
-            if self._worktrees.is_complete(competitor):
-                sessions = racer.sessions
-                self.audit(competitor, None, owned=bool(sessions) and sessions[-1].reason in (None, "lost"))
-            path = self._worktrees.prepare(competitor, stub(self._spec(competitor)), (), self._marker(competitor))
-            self._heart.add(self._mailbox(competitor), "ready")
-            return path
-
-    def recover(self) -> None:
-        """Grade what a killed arena left open, and answer what it graded without a reply."""
-        for competitor, racer in self._ledger.view.competitors.items():
-            if not racer.attempts or (racer.ended is not None and racer.open_attempt is None):
-                continue
-            with self._lock(competitor):
-                self.prepare(competitor)
-                if racer.open_attempt is not None:
-                    self._conclude(competitor)
-                elif not self._mailbox(competitor).has_reply(racer.attempts[-1].request):
-                    self._deliver(competitor, racer.attempts[-1])
-
-    def _expected(self, competitor: str) -> Expected:
-        fixed = self._worktrees.fixed_files(competitor, self._marker(competitor))
-        return {**fixed, **self._worktrees.data_files()}
+    def _make(self, competitor: str) -> Path:
+        spec = self._ground(competitor).spec
+        return self._worktrees.prepare(competitor, stub(spec), (), self._marker(competitor))
 
     def _serve(self, competitor: str, request: Request) -> None:
         racer = self._racer(competitor)
@@ -182,42 +150,21 @@ class TaskReferee(Desk):
             self._heart.say(competitor, "ready")
 
     def _grade(self, competitor: str, attempt: AttemptView) -> Grade:
-        """Grade the stored bytes; the machine's faults are recorded and tried again, within limits."""
-        ground, faults = self._grounds[self._racer(competitor).joined.task], 0
-        source = stored_strategy(self._layout, attempt.strategy)
-        while True:
-            racer = self._racer(competitor)
-            seen = racer.attempts[-1]
-            told = sum(f.attempt == seen.attempt and f.kind != EvaluationCut.__name__ for f in racer.faults)
-            if seen.tries - told >= PROTOCOL.limits.evaluation_kills:
-                return replace(ungraded(ground, "it was cut down from outside three times"), final=attempt.final)
-            self._append(EvaluationStarted(competitor, attempt.attempt, seen.tries + 1))
-            try:
-                with self._parent() as parent:
-                    return grade(parent, source, ground, final=attempt.final)
-            except InfrastructureFault as error:
-                self._append(self._fault(attempt, error))
-                faults += not isinstance(error, EvaluationCut)
-                if faults >= FAULT_TRIES:
-                    raise
-                self._clock.sleep(FAULT_WAIT_SECONDS)
+        """Grade the stored bytes."""
+        ground, source = self._ground(competitor), stored_strategy(self._layout, attempt.strategy)
+
+        def judge(_: Standing) -> Grade:
+            with self._parent() as parent:
+                return grade(parent, source, ground, final=attempt.final)
+
+        found = self._patiently(attempt, judge)
+        return found or replace(ungraded(ground, "it was cut down from outside three times"), final=attempt.final)
 
     def _observed(self, racer: CompetitorView, attempt: AttemptView, found: Grade) -> Observation:
         earlier = [a.score for a in racer.attempts[: attempt.attempt - 1] if a.score is not None]
         left = 0 if attempt.final else racer.joined.budget - attempt.attempt
-        return Observation(
-            task=racer.joined.task,
-            step=attempt.attempt,
-            steps_left=left,
-            done=left == 0,
-            message="final submission" if attempt.final else "backtest on the shown bars",
-            score=found.score,
-            best=max([*earlier, *([] if attempt.final else [found.score])], default=None),
-            final_score=found.score if attempt.final else None,
-            ladder=ladder_of(found),
-            figures=figures_of(found),
-            findings=findings_of(found),
-        )
+        best = max([*earlier, *([] if attempt.final else [found.score])], default=None)
+        return observed(found, step=attempt.attempt, steps_left=left, done=left == 0, best=best)
 
     def _deliver(self, competitor: str, attempt: AttemptView) -> None:
         request = Request(attempt.request, RequestKind.SUBMIT)
@@ -255,10 +202,5 @@ class TaskReferee(Desk):
             return None
         return dict(codec.encode(codec.loads(Observation, data, path.name)))
 
-    def _spec(self, competitor: str) -> TaskSpec:
-        return self._grounds[self._racer(competitor).joined.task].spec
-
-    def _marker(self, competitor: str) -> Marker:
-        racer, view = self._racer(competitor), self._ledger.view
-        names = tuple(sorted(name for name in self._worktrees.pristine() if name in view.created.protected))
-        return Marker(self._layout.race, competitor, racer.joined.budget, names, racer.joined.task)
+    def _ground(self, competitor: str) -> Ground:
+        return self._grounds[self._racer(competitor).joined.task]

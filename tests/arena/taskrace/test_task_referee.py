@@ -15,8 +15,9 @@ from taskrace_world import TaskWorld, answer, ask, submit
 
 from autoquant import codec, files
 from autoquant.arena.client.submit import Answers, answer_text
+from autoquant.arena.referee.desk import FAULT_TRIES
 from autoquant.arena.referee.mailbox import ClientMailbox, Reply, ReplyKind, Request, RequestKind, new_id
-from autoquant.arena.taskrace.referee import FAULT_TRIES, TaskReferee
+from autoquant.arena.taskrace.referee import TaskReferee
 from autoquant.errors import EvaluationCut, InfrastructureFault, LedgerError
 from autoquant.ledger import records as r
 from autoquant.ledger.ledger import Ledger
