@@ -149,8 +149,7 @@ def start(options: StartOptions, voice: Voice, clock: Clock | None = None, pace:
                 voice.say(f"race {layout.race}: {notice}")
             ledger.append(_readiness(options, machine, able, unable, voice), utc_iso(clock.now()))
             facts = RaceFacts(view.created.noise_floor, ground.data_dir)
-            deadline = None if options.max_hours is None else clock.monotonic() + options.max_hours * 3600
-            time_left = TimeLeft(clock, deadline)
+            time_left = TimeLeft.within(clock, options.max_hours)
             with Referee(layout, ledger, judge, facts, clock, options.home, time_left.of) as referee:
                 seat = Seat(chosen, ledger, referee, machine, able, time_left)
                 reason = supervise(options, seat, voice, clock, pace)

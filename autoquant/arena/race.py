@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -269,10 +269,19 @@ def write_metrics(layout: RaceLayout, view: RaceView) -> None:
         files.atomic_write(layout.metrics, codec.dumps(climbs(view), indent=1) + "\n")
 
 
-def join(ledger: Ledger, competitors: Sequence[Competitor], budget: int, clock: Clock) -> None:
+def join(
+    ledger: Ledger,
+    competitors: Sequence[Competitor],
+    budget: int,
+    clock: Clock,
+    task_of: Callable[[str], str] = lambda name: "",
+) -> None:
     """Enter new competitors; after the lockbox as extensions, judged on VALID only for ever.
 
-    `budget` is for those without one of their own.
+    Parameters
+    ----------
+    budget : of those without one of their own.
+    task_of : in the graded track, the task of the competitor of that name.
     """
     view = ledger.view
     for competitor in competitors:
@@ -292,6 +301,7 @@ def join(ledger: Ledger, competitors: Sequence[Competitor], budget: int, clock: 
                 endpoint=competitor.base_url,
                 args=competitor.args,
                 settings=harness_of(competitor).settings,
+                task=task_of(competitor.name),
             ),
             utc_iso(clock.now()),
         )

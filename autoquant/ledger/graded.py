@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from autoquant.ledger.views import CompetitorView, RaceView
 from autoquant.protocol import SCHEMA_VERSION
@@ -35,6 +36,11 @@ class TaskTable:
     source: str
     rows: tuple[TaskRow, ...]
     schema_version: int = SCHEMA_VERSION
+
+
+def graded_state(state: Path) -> Path:
+    """Where the records of the graded track stand: apart from the races, in the state folder of those."""
+    return state / "tasks"
 
 
 def table_of(view: RaceView) -> TaskTable:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autoquant.errors import AutoQuantError
-from autoquant.ledger.graded import TaskRow, table_of
+from autoquant.ledger.graded import TaskRow, graded_state, table_of
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import read_records
 from autoquant.ledger.races import race_names
@@ -15,8 +15,6 @@ from autoquant.report.model import Race
 from autoquant.report.text import clean
 
 TASKS = ("easy", "medium", "hard")
-FOLDER = "tasks"
-"""Below the state root: the records of the graded track."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Graded:
 
 def graded_of(state_dir: Path, race: Race) -> Graded | None:
     """The record for a race's page; None when no agent of the race took part in any."""
-    root = state_dir / FOLDER
+    root = graded_state(state_dir)
     indices = {entrant.name: entrant.index for entrant in race.entrants}
     for name in reversed(race_names(root)):
         layout = RaceLayout(root, name)
@@ -53,11 +51,9 @@ def graded_of(state_dir: Path, race: Race) -> Graded | None:
         table = table_of(view)
         if not any(row.competitor in indices for row in table.rows):
             continue
-        agents = dict.fromkeys(row.competitor for row in table.rows)
-        found = (
-            GradedAgent(clean(agent, 80), indices.get(agent), _by_task(table.rows, agent)) for agent in agents
-        )  # fmt: skip
-        ordered = sorted(found, key=lambda agent: (agent.index is None, agent.index or 0, agent.name))
+        names = dict.fromkeys(row.competitor for row in table.rows)
+        agents = (GradedAgent(clean(name, 80), indices.get(name), _by_task(table.rows, name)) for name in names)
+        ordered = sorted(agents, key=lambda agent: (agent.index is None, agent.index or 0, agent.name))
         return Graded(clean(table.race, 80), table.source, view.head, tuple(ordered))
     return None
 

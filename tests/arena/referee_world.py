@@ -10,7 +10,10 @@ import datetime as dt
 import io
 import re
 import shutil
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +21,7 @@ import numpy as np
 
 from autoquant import codec, files
 from autoquant.arena import protected
+from autoquant.arena.referee.desk import Desk
 from autoquant.arena.referee.mailbox import ClientMailbox, Reply, Request, RequestKind, new_id
 from autoquant.arena.referee.referee import RaceFacts, Referee
 from autoquant.arena.referee.standing import SEED
@@ -162,6 +166,45 @@ def make_data(folder: Path) -> Path:
     return folder
 
 
+def created_in(home: Path, race: str, seed: str, budget: int) -> r.RaceCreated:
+    """The first record of a race under the code of a checkout."""
+    return r.RaceCreated(
+        race=race,
+        kind="race",
+        protocol="p",
+        protected=protected.load(home),
+        code=protected.code_digest(home),
+        data=r.DataPin("synthetic", "m", "t", "v"),
+        noise_floor=0.3,
+        noise_floor_samples=1000,
+        noise_floor_digest="n",
+        secret_digest="s",
+        seed_strategy=seed,
+        budget=budget,
+        allow_source=None,
+        isolation="tamper-evident",
+    )
+
+
+@contextmanager
+def serving(desk: Desk, competitor: str = COMPETITOR) -> Iterator[None]:
+    """A thread that serves a competitor's requests, as an arena does."""
+    stop = threading.Event()
+
+    def serve() -> None:
+        while not stop.is_set():
+            if not desk.poll(competitor):
+                time.sleep(0.01)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
 @dataclass
 class World:
     """A race with one competitor (or more) on disk."""
@@ -192,23 +235,7 @@ class World:
         evaluation = codec.dumps(evaluate(SEED_TEXT)).encode()
         files.atomic_write(self.layout.evaluation(SEED, 0), evaluation)
         utc = "2026-11-30T00:00:00Z"
-        created = r.RaceCreated(
-            race=RACE,
-            kind="race",
-            protocol="p",
-            protected=protected.load(self.home),
-            code=protected.code_digest(self.home),
-            data=r.DataPin("synthetic", "m", "t", "v"),
-            noise_floor=0.3,
-            noise_floor_samples=1000,
-            noise_floor_digest="n",
-            secret_digest="s",
-            seed_strategy=seed,
-            budget=self.budget,
-            allow_source=None,
-            isolation="tamper-evident",
-        )
-        ledger.append(created, utc)
+        ledger.append(created_in(self.home, RACE, seed, self.budget), utc)
         ledger.append(r.SeedScored(files.sha256_bytes(evaluation), 0.1), utc)
         for name in self.competitors:
             ledger.append(r.CompetitorJoined(name, "control", None, None, "#112233", self.budget), utc)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from autoquant.clock import Clock
 
 
@@ -18,6 +20,11 @@ class TimeLeft:
         self._clock = clock
         self.deadline = deadline
         self._ends: dict[str, float] = {}
+
+    @classmethod
+    def within(cls, clock: Clock, hours: float | None) -> Self:
+        """Of an arena that pauses so many hours from now; None for never."""
+        return cls(clock, None if hours is None else clock.monotonic() + hours * 3600)
 
     def begin(self, competitor: str, seconds: float) -> None:
         """A session starts that may last `seconds`."""

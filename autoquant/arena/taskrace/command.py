@@ -87,13 +87,12 @@ def _race(options: Options) -> int:
 
 def _status(options: Options) -> int:
     from autoquant.arena.show.status import find_race, race_view
-    from autoquant.arena.taskrace.launch import tasks_state
     from autoquant.arena.taskrace.table import plain_table
     from autoquant.errors import UserError
-    from autoquant.ledger.graded import table_of
+    from autoquant.ledger.graded import graded_state, table_of
     from autoquant.ledger.races import race_names
 
-    state = tasks_state(options.state_dir)
+    state = graded_state(options.state_dir)
     if not race_names(state):
         raise UserError(f"there is no record of the graded track in {state}", "begin one: arena.py tasks race")
     table = table_of(race_view(find_race(state, options.race)))

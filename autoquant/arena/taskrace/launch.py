@@ -12,18 +12,19 @@ from pathlib import Path
 from autoquant import amounts, codec, files
 from autoquant.arena import protected
 from autoquant.arena.asked import wanted, who_can_run
-from autoquant.arena.choice import Choice, choose_race
+from autoquant.arena.choice import choose_race
 from autoquant.arena.launch import Finish, Seat, StartOptions, holder_words, supervise
-from autoquant.arena.race import ISOLATION
+from autoquant.arena.race import ISOLATION, join
 from autoquant.arena.sessions.time_left import TimeLeft
 from autoquant.arena.sessions.track import Pace
 from autoquant.arena.show.voice import Voice
 from autoquant.arena.taskrace.referee import TaskReferee
 from autoquant.clock import Clock, SystemClock, utc_iso
 from autoquant.errors import DataError, UserError
-from autoquant.harness import Competitor, harness_of
+from autoquant.harness import Competitor
 from autoquant.harness.machine import Machine
 from autoquant.ledger import records as r
+from autoquant.ledger.graded import graded_state
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import CompetitorView, RaceView
@@ -54,11 +55,6 @@ class TaskOptions:
     skip_missing: bool = False
 
 
-def tasks_state(state: Path) -> Path:
-    """Where the records of the graded track stand."""
-    return state / "tasks"
-
-
 def start(options: TaskOptions, voice: Voice, clock: Clock | None = None, pace: Pace | None = None) -> Finish:
     """Go on with the unfinished record, or begin one, and run it.
 
@@ -73,30 +69,28 @@ def start(options: TaskOptions, voice: Voice, clock: Clock | None = None, pace: 
     asked = _agents(wanted(options.roster, options.wanted))
     manifest = load_manifest(index_folder(options.data_root))
     able, _ = who_can_run(asked, machine, options.skip_missing, voice)
-    on_tasks = [each for one in asked if one.name in able for each in on_each_task(one, options.steps)]
-    chosen = choose_race(tasks_state(options.state), on_tasks, options.race, clock.now(), str(options.roster))
+    on_tasks = [each for one in asked if one.name in able for each in on_each_task(one)]
+    chosen = choose_race(graded_state(options.state), on_tasks, options.race, clock.now(), str(options.roster))
     layout = chosen.layout
     with files.exclusive_lock(layout.lock, holder_words(clock)):
         ledger = _ledger(options, layout, manifest, voice, clock)
-        _join(ledger, chosen, clock)
+        join(ledger, chosen.joining, ledger.view.created.budget, clock, task_of)
         shop = Shop(options.data_root)
-        deadline = None if options.max_hours is None else clock.monotonic() + options.max_hours * 3600
-        time_left = TimeLeft(clock, deadline)
+        time_left = TimeLeft.within(clock, options.max_hours)
         grounds = {name: shop.ground(name) for name in ORDER}
         with TaskReferee(
             layout, ledger, grounds, shop.parent, clock, options.home, options.data_root, time_left.of
         ) as referee:
-            known = {each.name: able[one.name] for one in asked if one.name in able for each in on_each_task(one, None)}
+            known = {each.name: able[each.group] for each in on_tasks}
             seat = Seat(chosen, ledger, referee, machine, known, time_left, prompt_for)
             reason = supervise(_as_start(options), seat, voice, clock, pace)
         return Finish(layout, reason, ledger.view)
 
 
-def on_each_task(competitor: Competitor, steps: int | None) -> tuple[Competitor, ...]:
-    """The competitor once per task, each with steps of its own."""
+def on_each_task(competitor: Competitor) -> tuple[Competitor, ...]:
+    """The competitor once per task, without a budget: the roster's counts a race's attempts."""
     return tuple(
-        replace(competitor, name=f"{competitor.name}-{name}", group=competitor.name, budget=steps or STEPS)
-        for name in ORDER
+        replace(competitor, name=f"{competitor.name}-{name}", group=competitor.name, budget=None) for name in ORDER
     )
 
 
@@ -166,31 +160,11 @@ def _ledger(options: TaskOptions, layout: RaceLayout, manifest: IndexManifest, v
     return ledger
 
 
-def _join(ledger: Ledger, chosen: Choice, clock: Clock) -> None:
-    for one in chosen.joining:
-        ledger.append(
-            r.CompetitorJoined(
-                competitor=one.name,
-                harness=one.harness,
-                model=one.model or None,
-                effort=one.effort or None,
-                colour=one.colour,
-                budget=ledger.view.created.budget,
-                group=one.group,
-                endpoint=one.base_url,
-                args=one.args,
-                settings=harness_of(one).settings,
-                task=task_of(one.name),
-            ),
-            utc_iso(clock.now()),
-        )
-
-
 def _as_start(options: TaskOptions) -> StartOptions:
     return StartOptions(
         home=options.home,
         data_root=options.data_root,
-        state=tasks_state(options.state),
+        state=graded_state(options.state),
         roster=options.roster,
         wanted=options.wanted,
         parallel=options.parallel,

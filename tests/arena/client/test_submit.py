@@ -10,12 +10,11 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from referee_world import PaperJudge, World, ask, make_home, text
+from referee_world import PaperJudge, World, ask, make_home, serving, text
 
 from autoquant import codec, files
 from autoquant.arena.client.submit import Answers, Patience, answer_text, run_experiment
@@ -38,24 +37,6 @@ def live(world: World) -> Iterator[Referee]:
     with Referee(world.layout, ledger, world.judge, facts, SystemClock(), world.home) as referee:
         referee.prepare("alice")
         yield referee
-
-
-@contextmanager
-def serving(referee: Referee) -> Iterator[None]:
-    stop = threading.Event()
-
-    def serve() -> None:
-        while not stop.is_set():
-            if not referee.poll("alice"):
-                time.sleep(0.01)
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
 
 
 def experiment(world: World, source: bytes | None = None, lineage: str | None = None, patience=QUICK) -> Answers:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from referee_world import TickingClock
+from referee_world import TickingClock, created_in
 
 from autoquant import files
-from autoquant.arena import protected
 from autoquant.arena.referee.mailbox import ClientMailbox, Reply, Request, RequestKind, new_id
 from autoquant.arena.taskrace.referee import TaskReferee
 from autoquant.ledger import records as r
@@ -46,23 +45,8 @@ class TaskWorld:
         self.layout.root.mkdir(parents=True)
         ledger = Ledger.open(self.layout.ledger)
         utc = "2026-11-30T00:00:00Z"
-        created = r.RaceCreated(
-            race=RACE,
-            kind="tasks",
-            protocol="p",
-            protected=protected.load(self.home),
-            code=protected.code_digest(self.home),
-            data=r.DataPin("files", "m", "s", "h"),
-            noise_floor=0.0,
-            noise_floor_samples=0,
-            noise_floor_digest="",
-            secret_digest="",
-            seed_strategy="",
-            budget=self.budget,
-            allow_source=None,
-            isolation="tamper-evident",
-        )
-        ledger.append(created, utc)
+        created = created_in(self.home, RACE, "", self.budget)
+        ledger.append(replace(created, kind="tasks", data=r.DataPin("files", "m", "s", "h")), utc)
         for name in ORDER:
             joined = r.CompetitorJoined(
                 f"alice-{name}", "command", "m", None, "#112233", self.budget, group="alice", task=name
