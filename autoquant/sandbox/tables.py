@@ -30,10 +30,6 @@ class TableFrames:
         """T."""
         return len(self.times)
 
-    def until(self, stop: int) -> TableFrames:
-        """The first `stop` rows; no copy."""
-        return TableFrames(self.times[:stop], self.columns, self.values[:, :stop])
-
     def as_call(self, wanted: tuple[str, ...]) -> CallFrames:
         """On the wire every column is a field of one asset, whose name says which columns are wanted."""
         fields = tuple(f"{frame}:{column}" for frame, column in self.columns)

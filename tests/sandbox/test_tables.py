@@ -74,13 +74,6 @@ def test_columns_of_one_frame_stand_together_and_two_frames_are_two_arguments(pa
     assert "149050.0" == told(parent, pair, ends, "left, right")
 
 
-def test_fewer_rows_are_a_view_of_the_same_columns(tables) -> None:
-    short = tables.until(7)
-    assert 7 == short.rows
-    assert np.shares_memory(tables.values, short.values)
-    assert np.array_equal(tables.values[:, :7], short.values)
-
-
 @pytest.mark.parametrize(
     "line",
     [
