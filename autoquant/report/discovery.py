@@ -9,6 +9,7 @@ from itertools import pairwise
 from autoquant.ledger.records import ACCEPTED
 from autoquant.report.model import Attempt, Entrant
 from autoquant.stats.proportion import wilson
+from autoquant.stats.recursion import per_keep
 
 QUARTERS = 4
 BROKEN = ("invalid", "crash", "timeout", "violation")
@@ -79,7 +80,7 @@ class Discoveries:
     @property
     def attempts_per_keep(self) -> float | None:
         """Attempts with a verdict per official keep; None without a keep."""
-        return self.hits.accepted.trials / len(self.keeps) if self.keeps else None
+        return per_keep(self.hits.accepted.trials, len(self.keeps))
 
     @property
     def dry(self) -> int:

@@ -56,6 +56,11 @@ def curves(seed_score: float, steps: Sequence[Step]) -> tuple[tuple[float, ...],
     return tuple(official), tuple(working)
 
 
+def per_keep(attempts: int, keeps: int) -> float | None:
+    """Attempts per official keep; None without a keep."""
+    return attempts / keeps if keeps else None
+
+
 def recursion_metrics(seed_score: float, steps: Sequence[Step]) -> RecursionMetrics:
     """Metrics over the attempts made so far.
 
@@ -76,7 +81,7 @@ def recursion_metrics(seed_score: float, steps: Sequence[Step]) -> RecursionMetr
         archive_tips=sum(step.status == ARCHIVE for step in steps),
         official_area=sum(value - seed_score for value in official) / count if count else None,
         working_area=sum(value - seed_score for value in working) / count if count else None,
-        attempts_per_keep=count / len(keeps) if keeps else None,
+        attempts_per_keep=per_keep(count, len(keeps)),
         first_keep=keeps[0] if keeps else None,
         last_keep=keeps[-1] if keeps else None,
     )
