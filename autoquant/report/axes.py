@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from autoquant.report.figures import ticks
-from autoquant.report.model import Attempt, Entrant
+from autoquant.report.model import Entrant
 
 
 class Axis(StrEnum):
@@ -151,8 +151,3 @@ def _total(entrant: Entrant, axis: Axis) -> float | None:
     if work.usage is None:
         return None
     return float(work.usage.tokens) if axis is Axis.TOKENS else work.usage.cost_usd
-
-
-def unplaced(attempts: Sequence[Attempt], places: Sequence[float | None]) -> int:
-    """Attempts without a place."""
-    return sum(place is None for _, place in zip(attempts, places, strict=True))

@@ -9,6 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
+from autoquant.protocol import PROTOCOL
 from autoquant.report.evidence_effort import CHAMPIONS_MOST, generator, pair_samples
 from autoquant.report.evidence_scores import champion_days
 from autoquant.report.model import Entrant, Race
@@ -18,12 +19,11 @@ from autoquant.stats.compare import Pair, compare_pairs, tie_groups
 from autoquant.stats.difference import PERIODS_LEAST
 from autoquant.stats.multiple import holm
 from autoquant.stats.replicates import pooled_spread, welch
-from autoquant.stats.separation import months_to_separate, replicates_to_separate
+from autoquant.stats.separation import MONTH_DAYS, months_to_separate, replicates_to_separate
 from autoquant.stats.sharpe import annualised
 
-ALPHA = 0.05
+ALPHA = PROTOCOL.ratchet.alpha
 PAIRS = 2
-MONTH_DAYS = 365 / 12
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,6 @@ class Ranking:
     """Tests that Holm's correction counts: of champions that are the same, one."""
     spread: float | None
     """Standard deviation of the score between races of one competitor, from its replicates."""
-
-    def rank_of(self, index: int) -> int | None:
-        """Rank of an entrant."""
-        return next((rank for unit, rank in zip(self.units, self.ranks, strict=True) if index in unit.members), None)
 
     @property
     def leaders(self) -> tuple[Unit, ...]:

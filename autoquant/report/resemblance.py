@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
+from autoquant.protocol import PROTOCOL
 from autoquant.report.model import Attempt, Entrant
 from autoquant.report.returns import Floats, Returns
 from autoquant.stats.arrays import moving
@@ -16,8 +17,6 @@ from autoquant.stats.trials import idea_groups
 
 NOT_RECORDED = "its daily returns are not on record"
 FLAT = "its daily returns never move"
-DAYS = (3, 7, 14, 21)
-"""By which all folds are moved; others in a record come after them."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +134,10 @@ def shadows(entrant: Entrant) -> Shadows | None:
 
 
 def _shifted(best: Attempt) -> tuple[Shadow, ...]:
+    """By the protocol's shifts; others in a record come after them."""
     found = {one.days: one.score for one in best.stress.shifted} if best.stress else {}
-    days = [*DAYS, *sorted(set(found) - set(DAYS))]
+    usual = PROTOCOL.shift_days
+    days = [*usual, *sorted(set(found) - set(usual))]
     return tuple(Shadow(f"{day} d", found.get(day), _why(best, day, found)) for day in days)
 
 

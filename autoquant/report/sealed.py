@@ -100,7 +100,7 @@ def sealed_empty(race: Race, width: float, words: str) -> Markup:
     """The sealed year before it opens: its months, and nothing in them."""
     narrow = is_narrow(width)
     height = 190.0
-    x = Scale(0, 365, 2.0, width - 2.0)
+    x = Scale(0, days_of(race.lockbox), 2.0, width - 2.0)
     name = f"hatch{int(width)}"
     stripe = tag("path", d="M0 8L8 0", class_="hair")
     hatch = tag("pattern", stripe, id=name, width="8", height="8", patternUnits="userSpaceOnUse")
@@ -193,6 +193,11 @@ def _label(line: Line, level: float, place: float, x: Scale, narrow: bool) -> Ma
         short = "insufficient" if line.words == "insufficient evidence" else shorten(line.words, 13)
         parts.append(fig.text(x.end + 24, place + 18, short, "axis"))
     return tag("g", *parts, class_=_class(line))
+
+
+def days_of(lockbox: Lockbox) -> int:
+    """Days of the sealed year."""
+    return (dt.date.fromisoformat(lockbox.end) - dt.date.fromisoformat(lockbox.start)).days
 
 
 def month_starts(lockbox: Lockbox) -> tuple[tuple[int, dt.date], ...]:

@@ -116,12 +116,3 @@ def tie_groups(values: Sequence[float | None], separated: Sequence[tuple[int, in
             rank = place + 1
         ranks[index] = rank
     return tuple(ranks)
-
-
-def groups_of(values: Sequence[float | None], pairs: Sequence[Pair]) -> tuple[int | None, ...]:
-    """`tie_groups` of tested pairs.
-
-    >>> groups_of([0.3, 0.1], [Pair(0, 1, None, None, False)])
-    (1, 1)
-    """
-    return tie_groups(values, [(pair.first, pair.second) for pair in pairs if pair.separated])

@@ -9,6 +9,8 @@ from scipy.special import ndtri
 from autoquant.protocol import PROTOCOL
 from autoquant.stats.arrays import check_share
 
+MONTH_DAYS = PROTOCOL.calendar.year_days / 12
+
 
 def months_to_separate(
     difference: float, standard_error: float, periods: int, *, alpha: float = 0.05, power: float = 0.8, pairs: int = 1
@@ -42,7 +44,7 @@ def months_to_separate(
     if difference == 0.0:
         return math.inf
     days = periods * (quantiles(alpha, power, pairs) * standard_error / difference) ** 2
-    return days / (PROTOCOL.calendar.year_days / 12)
+    return days / MONTH_DAYS
 
 
 def replicates_to_separate(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stats_cases import noise
 
-from autoquant.stats.compare import compare_pairs, groups_of, tie_groups
+from autoquant.stats.compare import compare_pairs, tie_groups
 from autoquant.stats.multiple import holm
 
 values = st.lists(st.one_of(st.none(), st.floats(-3, 3)), min_size=1, max_size=7)
@@ -51,7 +51,7 @@ def test_one_far_ahead_leads_and_the_others_tie():
     panel = noise(5, 700, 4) + np.array([0.0, 0.004, 0.0001, 0.0])
     pairs = compare_pairs(panel, generator(), samples=999)
     sharpes = list(panel.mean(axis=0) / panel.std(axis=0))
-    assert (2, 1, 2, 2) == groups_of(sharpes, pairs)
+    assert (2, 1, 2, 2) == tie_groups(sharpes, [(pair.first, pair.second) for pair in pairs if pair.separated])
 
 
 def test_a_chain_of_ties_is_one_group():

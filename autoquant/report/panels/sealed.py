@@ -185,7 +185,7 @@ def _month_row(race: Race, line: Line) -> Months:
     """Equity at the close of the last day of each month."""
     firsts = [days for days, _ in sealed.month_starts(race.lockbox)][1:]
     last = len(line.equity) - 1
-    ends = [*firsts, (dt.date.fromisoformat(race.lockbox.end) - dt.date.fromisoformat(race.lockbox.start)).days]
+    ends = [*firsts, sealed.days_of(race.lockbox)]
     values = tuple(float(line.equity[day]) if day <= last else None for day in ends)
     return Months(line.name, line.index, values, float(line.fall.min()))
 

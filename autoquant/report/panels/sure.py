@@ -31,7 +31,6 @@ FIRST_AGAINST, NEIGHBOURS = 12, 24
 PAIRS_MOST = 120
 """On the page; `--json` has all."""
 CENTURY = 1200
-SEARCH_ROWS = 60
 
 
 @dataclass(frozen=True)
