@@ -10,7 +10,7 @@ import importlib.util
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from autoquant.tasks.door import Door
 from autoquant.tasks.episode import QuantResearchEnv
 from autoquant.tasks.grader import Ground
 from autoquant.tasks.ground import clean_parent, load_ground
-from autoquant.tasks.spec import ORDER
+from autoquant.tasks.spec import ORDER, task
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -37,7 +37,10 @@ BACKLOG = 64
 
 
 class Shop:
-    """What sessions share: the data, read once, and how many gradings may run at a time."""
+    """What sessions share: the data, read once, and how many gradings may run at a time.
+
+    Truths are worked out afresh: whom it serves may have been able to write into the data folder before.
+    """
 
     def __init__(self, data_root: Path, at_once: int = AT_ONCE) -> None:
         self._slots = threading.BoundedSemaphore(at_once)
@@ -45,7 +48,7 @@ class Shop:
         self._open: set[WarmParent] = set()
         self._closed = False
         with clean_parent() as parent:
-            self._grounds = {name: load_ground(data_root, name, parent) for name in ORDER}
+            self._grounds = {name: load_ground(data_root, name, parent, believing=False) for name in ORDER}
 
     def ground(self, name: str) -> Ground:
         """What a task is graded on.
@@ -54,9 +57,7 @@ class Shop:
         ------
         UserError : no such task.
         """
-        if name not in self._grounds:
-            raise UserError(f"there is no task {name!r}", f"tasks: {', '.join(ORDER)}")
-        return self._grounds[name]
+        return self._grounds[task(name).name]
 
     @contextmanager
     def parent(self) -> Iterator[WarmParent]:
@@ -86,8 +87,7 @@ class Shop:
 
     def episode(self) -> QuantResearchEnv:
         """A session's own episode."""
-        parent: Callable[[], AbstractContextManager[WarmParent]] = self.parent
-        return QuantResearchEnv(self.ground, parent)
+        return QuantResearchEnv(self.ground, self.parent)
 
 
 def make_app(shop: Shop, sessions: int = SESSIONS) -> FastAPI:

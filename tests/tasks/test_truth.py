@@ -17,6 +17,7 @@ from autoquant.sandbox import WarmParent
 from autoquant.tasks import text
 from autoquant.tasks.grader import Ground
 from autoquant.tasks.ground import load_ground
+from autoquant.tasks.server import Shop
 from autoquant.tasks.spec import metrics, task
 from autoquant.tasks.truth import is_reference_set, matches, reference_replay, reference_source, truth_of
 
@@ -130,6 +131,19 @@ def test_a_damaged_truth_is_made_again(parent, data, damage) -> None:
     path.write_bytes(damage)
     assert same_ground(first, load_ground(data, "easy", parent))
     assert whole == path.read_bytes()
+
+
+def test_a_server_and_a_race_believe_no_truth_that_lies_there(parent, data) -> None:
+    """An agent that may write into the data folder could put its own figures there."""
+    first = load_ground(data, "easy", parent)
+    path = stored(data)
+    whole = path.read_text()
+    path.write_text(whole.replace('"trades":', '"trades":9'))
+    assert not same_ground(first, load_ground(data, "easy", parent))
+    shop = Shop(data)
+    shop.close()
+    assert first.truth == shop.ground("easy").truth
+    assert whole == path.read_text()
 
 
 def test_a_truth_that_cannot_be_kept_is_worked_out_each_time(parent, data) -> None:
