@@ -210,10 +210,9 @@ def _named(searchers: tuple[str, ...]) -> bool:
 
 
 def _loaded(cls: type[T], path: Path) -> T | None:
-    """A record; None when the file is missing, too long or damaged."""
+    """A record; None when there is no plain file, or one that is too long or damaged."""
     try:
-        if path.stat().st_size > _LONGEST:
-            return None
-        return codec.loads(cls, path.read_bytes(), path.name)
-    except (OSError, ConfigError):
+        data = files.read_regular(path.parent, path.name, _LONGEST, hard_links=True)
+        return codec.loads(cls, data, path.name)
+    except (OSError, ConfigError, files.NotRegularFile):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -89,6 +90,19 @@ def test_no_folder_no_plan_and_damaged_plans_are_no_plan(tmp_path: Path):
     ):  # fmt: skip
         (folder / PLAN_FILE).write_text(text)
         assert () == stored_plans(tmp_path)
+
+
+def test_a_pipe_in_the_place_of_a_file_stops_nobody(tmp_path: Path):
+    folder = store(tmp_path)
+    for name in ("flip-random-0002.json", "real-hillclimb-0003.json"):
+        (folder / name).unlink()
+        os.mkfifo(folder / name)  # who opens one to read waits for somebody to write
+    found = fitting(tmp_path)
+    assert found is not None
+    assert len(SEARCHERS) * (len(REFERENCES) * 3 - 2) == len(found.runs)
+    (folder / PLAN_FILE).unlink()
+    os.mkfifo(folder / PLAN_FILE)
+    assert () == stored_plans(tmp_path)
 
 
 def test_a_folder_describes_its_own_plan_alone(tmp_path: Path):
