@@ -61,6 +61,15 @@ def test_columns_hold_every_attempt_as_the_record_does(case: RaceCase):
     assert race.entrants[0].attempts[0].cost == told["attempts"][0]["cost_usd"][0] == 0.0123456789
 
 
+def test_the_note_beside_the_downloads_says_how_many_digits_they_have(case: RaceCase):
+    attempts, told = collect(case.state, "autumn").race.entrants[0].attempts, block(case)["attempts"][0]
+    assert [a.score if a.score is None else round(a.score, 7) for a in attempts] == told["score"]
+    assert [a.score for a in attempts] != told["score"]
+    assert {16} == {len(digits) for digits in told["strategy"]}
+    said = (TEMPLATES / "scripts" / "70-downloads.js").read_text()
+    assert "scores to seven decimals, strategies by sixteen digits" in said
+
+
 def test_what_nobody_knows_has_no_column(case: RaceCase):
     control = block(case)["attempts"][1]
     assert {"tokens", "cost_usd", "agent_seconds", "score_one_bar_later"}.isdisjoint(control)

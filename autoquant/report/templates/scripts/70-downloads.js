@@ -125,7 +125,7 @@
   });
   const note = data.lean
     ? "Of so many attempts only what the charts need, scores to five decimals; everything stands in the ledger."
-    : "Every attempt, numbers as the record holds them; missing is empty in CSV and null in JSON.";
+    : "Every attempt, scores to seven decimals, strategies by sixteen digits; missing is empty in CSV and null in JSON.";
   if (racers.some((racer) => racer.attempts.length)) {
     const home = document.getElementById("downloads") ?? document.querySelector('section[aria-labelledby="provenance"]');
     if (home?.localName === "section") home.append(make("h3", {}, "Downloads"));
