@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from autoquant.sandbox import wire
 from autoquant.sandbox.frames import CallFrames, open_file, write_call
 
+_MOST = 10**12
+"""Rows or columns that a child may claim; a number of thousands of digits would only fill messages."""
+
 
 @dataclass(frozen=True)
 class TableFrames:
@@ -88,7 +91,7 @@ def _note(data: bytes, rows: int, wanted: tuple[str, ...]) -> dict[str, Any]:
     try:
         note = json.loads(data.rstrip(b"\0"))
         names, kinds = [str(name)[:40] for name in note["columns"]][:24], [str(kind)[:1] for kind in note["kinds"]]
-        told, count = int(note["rows"]), int(note["count"])
+        told, count = (min(int(note[name]), _MOST) for name in ("rows", "count"))
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return {}
     numeric = note.get("numeric") is True and len(kinds) == len(wanted) and 0 <= told <= rows

@@ -123,9 +123,9 @@ def replay_problem(answer: TableAnswer, bars: int) -> str:
         return "bar holds true and false, not numbers of bars"
     if not np.isfinite(positions).all():
         where = int(np.flatnonzero(~np.isfinite(positions).all(axis=1))[0])
-        return f"a position is missing or infinite (row {where + 1}, bar {bar[where]:.0f})"
+        return f"a position is missing or infinite (row {where + 1}, bar {_number(bar[where])})"
     if (bar < 0).any() or (bar >= bars).any():
-        return f"bar {bar[(bar < 0) | (bar >= bars)][0]:.0f} does not exist: bars run from 0 to {bars - 1}"
+        return f"bar {_number(bar[(bar < 0) | (bar >= bars)][0])} does not exist: bars run from 0 to {bars - 1}"
     steps = np.diff(bar)
     if (steps <= 0).any():
         where = int(np.flatnonzero(steps <= 0)[0])
@@ -134,6 +134,11 @@ def replay_problem(answer: TableAnswer, bars: int) -> str:
     if (np.abs(positions) > MAXIMUM_POSITION).any():
         return f"a position of {np.abs(positions).max():,.0f} units is beyond {MAXIMUM_POSITION:,.0f}"
     return ""
+
+
+def _number(bar: float) -> str:
+    """A bar's number as it was given; one of hundreds of digits is no use to anybody."""
+    return f"{bar:.0f}" if abs(bar) < 1e18 else f"{bar:g}"
 
 
 def replayed(trades: Trades, frames: TableFrames, spec: TaskSpec) -> Replay:
