@@ -28,27 +28,45 @@ uv run arena.py tasks grade solution.py --task easy"""
 def add_options(tasks: argparse.ArgumentParser) -> Commands:
     """Add the subcommands; further ones may be added to what it returns."""
     commands = tasks.add_subparsers(required=True, metavar="WHAT")
-    listed = _add(commands, "list", "the tasks and the data they are graded on")
+    listed = add_command(commands, "list", "the tasks and the data they are graded on")
     listed.set_defaults(what=show_list)
-    show = _add(commands, "show", "what a task asks, and its ladder")
+    show = add_command(commands, "show", "what a task asks, and its ladder")
     show.add_argument("name", metavar="NAME", help="easy, medium or hard")
     show.set_defaults(what=show_task)
-    grade = _add(commands, "grade", "grade a solution: the rung it reaches, and what to mend first")
+    grade = add_command(commands, "grade", "grade a solution: the rung it reaches, and what to mend first")
     grade.add_argument("file", type=Path, metavar="FILE", help="a Python file that defines generate_trades")
     grade.add_argument("--task", required=True, metavar="NAME", help="easy, medium or hard")
     grade.add_argument("--final", action="store_true", help="use the hidden bars too (the hard task's full score)")
     grade.set_defaults(what=grade_file)
-    serving = _add(commands, "serve", "serve the tasks as an OpenEnv environment (needs the extra openenv)")
+    summary = "serve the tasks as an OpenEnv environment (needs the extra openenv)"
+    serving = add_command(commands, "serve", summary, json=False)
     serving.add_argument("--port", type=cli.seed_number, default=8000, metavar="N", help="default 8000; 0: a free one")
     serving.set_defaults(what=serve_tasks)
     return commands
 
 
-def _add(commands: Commands, name: str, summary: str) -> argparse.ArgumentParser:
-    sub = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+def add_command(
+    commands: Commands, name: str, summary: str, description: str = "", *, state: bool = False, json: bool = True
+) -> argparse.ArgumentParser:
+    """A subcommand with the options that all of them have.
+
+    Parameters
+    ----------
+    description : for its own help; the summary by default.
+    state : whether it works on records.
+    json : whether it has an answer to print as JSON.
+    """
+    sub = commands.add_parser(
+        name,
+        help=summary,
+        description=description or summary,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
     sub.add_argument("--debug", action="store_true", help="show tracebacks")
-    cli.add_home_options(sub)
-    cli.add_json_option(sub)
+    cli.add_home_options(sub, state=state)
+    if json:
+        cli.add_json_option(sub)
     return sub
 
 

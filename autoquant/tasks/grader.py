@@ -50,33 +50,33 @@ def grade(parent: WarmParent, source: bytes, ground: Ground, *, final: bool = Fa
     ------
     InfrastructureFault : the machine's doing; nothing was graded.
     """
-    spec = ground.spec
-    verdicts = {rung.check: NOT_REACHED for rung in spec.rung if rung.check}
-    findings = scan(source)
-    refusal = read_source(source, spec)
-    if refusal is not None:
-        return replace(_refused(ground, source, verdicts, refusal, findings), final=final)
-    preload(parent, source, spec)
-    first, second = _twice(parent, source, ground, reveal)
-    verdicts |= {name: Verdict(True) for name in ("parses", "defines") if name in verdicts}
-    verdicts |= {name: v for name, v in _format(spec, first, second).items() if name in verdicts}
-    if first.trades is None:
-        return replace(_graded(ground, verdicts, None, findings, first.seconds), final=final)
-    came = replayed(first.trades, spec.shown(ground.shown), spec)
-    verdicts |= {name: v for name, v in _economy(spec, came).items() if name in verdicts}
-    if "no_look_ahead" in verdicts and verdicts["exposure"].passed and verdicts["reasonable"].passed:
-        verdicts["no_look_ahead"] = _ahead(parent, source, ground, first.trades, findings, reveal)
-    result = _graded(ground, verdicts, came, findings, first.seconds)
-    reached_all = all(rung.passed for rung in result.rungs)
-    return _on_hidden(parent, source, ground, result) if final and spec.out_of_sample and reached_all else (
-        replace(result, final=final)
-    )  # fmt: skip
+    shown = replace(_on_shown(parent, source, ground, reveal), final=final)
+    if final and ground.spec.out_of_sample and all(rung.passed for rung in shown.rungs):
+        return _on_hidden(parent, source, ground, shown)
+    return shown
 
 
 def ungraded(ground: Ground, why: str) -> Grade:
     """The grade of a solution that could not be graded for reasons that are held against it."""
-    verdicts = {rung.check: NOT_REACHED for rung in ground.spec.rung if rung.check}
-    return replace(_graded(ground, verdicts, None, (), 0.0), first_to_mend=why)
+    return replace(_graded(ground, {}, ()), first_to_mend=why)
+
+
+def _on_shown(parent: WarmParent, source: bytes, ground: Ground, reveal: bool) -> Grade:
+    spec, findings = ground.spec, scan(source)
+    refusal = read_source(source, spec)
+    if refusal is not None:
+        return _graded(ground, _refused(spec, source, refusal), findings)
+    preload(parent, source, spec)
+    first, second = _twice(parent, source, ground, reveal)
+    known = {"parses": Verdict(True), "defines": Verdict(True), **_format(spec, first, second)}
+    if first.trades is None:
+        return _graded(ground, known, findings, seconds=first.seconds)
+    came = replayed(first.trades, spec.shown(ground.shown), spec)
+    known |= _economy(spec, came)
+    before = [known.get(name, NOT_REACHED).passed for name in ("reasonable", "exposure")]
+    if all(before) and any(rung.check == "no_look_ahead" for rung in spec.rung):
+        known["no_look_ahead"] = _ahead(parent, source, ground, first.trades, findings, reveal)
+    return _graded(ground, known, findings, came, first.seconds)
 
 
 def _twice(parent: WarmParent, source: bytes, ground: Ground, reveal: bool) -> tuple[Ran, Ran]:
@@ -87,21 +87,17 @@ def _twice(parent: WarmParent, source: bytes, ground: Ground, reveal: bool) -> t
         return runs[0].result(), runs[1].result()
 
 
-def _refused(
-    ground: Ground, source: bytes, verdicts: dict[str, Verdict], refusal: AgentFault, findings: tuple[Finding, ...]
-) -> Grade:
-    """A text that is not run: not Python, nothing to call, or something it may not do."""
+def _refused(spec: TaskSpec, source: bytes, refusal: AgentFault) -> dict[str, Verdict]:
+    """Of a text that is not run: not Python, nothing to call, or something it may not do."""
     parses = refusal.kind not in ("SyntaxError", "NotUtf8", "TooLong")
-    defined = parses and takes(source, len(ground.spec.arguments))
+    defined = parses and takes(source, len(spec.arguments))
     known = {"parses": Verdict(parses, "" if parses else told(refusal))}
     if parses:
-        lacks = told(refusal) if refusal.kind in _NOT_DEFINED else f"it defines no {ground.spec.signature}"
+        lacks = told(refusal) if refusal.kind in _NOT_DEFINED else f"it defines no {spec.signature}"
         known["defines"] = Verdict(defined, "" if defined else lacks)
     if defined:
         known |= {name: Verdict(False, told(refusal)) for name in ("runs", "runs_with_columns")}
-    known["runs_at_all"] = Verdict(False, told(refusal))
-    verdicts |= {name: verdict for name, verdict in known.items() if name in verdicts}
-    return _graded(ground, verdicts, None, findings, 0.0)
+    return known | {"runs_at_all": Verdict(False, told(refusal))}
 
 
 def _format(spec: TaskSpec, first: Ran, second: Ran) -> dict[str, Verdict]:
@@ -168,9 +164,15 @@ def _cuts_key(ground: Ground, source: bytes) -> bytes:
 
 
 def _graded(
-    ground: Ground, verdicts: dict[str, Verdict], came: Replay | None, findings: tuple[Finding, ...], seconds: float
+    ground: Ground,
+    known: dict[str, Verdict],
+    findings: tuple[Finding, ...],
+    came: Replay | None = None,
+    seconds: float = 0.0,
 ) -> Grade:
+    """The grade by what is known, which may be of more conditions than the task's ladder names, or of fewer."""
     spec, truth = ground.spec, ground.truth
+    verdicts = {rung.check: known.get(rung.check, NOT_REACHED) for rung in spec.rung if rung.check}
     figures = None if came is None else metrics(came)
     score, rungs = climb(spec, verdicts, figures, truth.figures if truth else None)
     return Grade(

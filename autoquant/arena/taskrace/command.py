@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
-from typing import TypeAlias
 
 from autoquant import cli
-
-Options = argparse.Namespace
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-"""What subcommands are added to; argparse keeps its name to itself."""
+from autoquant.tasks.command import Commands, Options, add_command
 
 RACE = """Give the three tasks to competitors, each in a folder of its own with 20 steps, and grade what they hand in.
 
@@ -21,7 +16,7 @@ stand below state/tasks; `arena.py logs NAME-TASK --state-dir state/tasks` shows
 
 def add_options(commands: Commands) -> None:
     """Add the two subcommands."""
-    race = _add(commands, "race", "give the tasks to competitors, unattended", RACE)
+    race = add_command(commands, "race", "give the tasks to competitors, unattended", RACE, state=True)
     race.add_argument("--competitors", required=True, metavar="all|A,B", help="who; controls have no part in it")
     race.add_argument(
         "--roster", type=Path, default=cli.HOME / "competitors.toml", metavar="FILE", help="default: competitors.toml"
@@ -35,23 +30,9 @@ def add_options(commands: Commands) -> None:
     race.add_argument("--max-hours", type=cli.positive_number, metavar="H", help="pause cleanly after H hours")
     race.add_argument("--skip-missing", action="store_true", help="leave out competitors that cannot run here")
     race.set_defaults(what=_race)
-    status = _add(commands, "status", "where the graded track stands", "Where the graded track stands; reads only.")
+    status = add_command(commands, "status", "where the graded track stands; reads only", state=True)
     status.add_argument("--race", metavar="NAME", help="the record to show (default: the newest)")
     status.set_defaults(what=_status)
-
-
-def _add(commands: Commands, name: str, summary: str, description: str) -> argparse.ArgumentParser:
-    sub = commands.add_parser(
-        name,
-        help=summary,
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    sub.add_argument("--debug", action="store_true", help="show tracebacks")
-    cli.add_home_options(sub, state=True)
-    cli.add_json_option(sub)
-    return sub
 
 
 def _race(options: Options) -> int:
