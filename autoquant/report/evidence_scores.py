@@ -30,9 +30,14 @@ class ScoreEstimate:
     """Why there is no interval; empty when there is one."""
 
     @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends, or none."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
     def half(self) -> float | None:
         """Half the interval's width: score ± this."""
-        return None if self.low is None or self.high is None else (self.high - self.low) / 2.0
+        return None if self.interval is None else (self.interval[1] - self.interval[0]) / 2.0
 
 
 def champion_days(race: Race, returns: Returns) -> tuple[Floats | None, ...]:

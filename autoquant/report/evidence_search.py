@@ -195,7 +195,7 @@ def _sharpe(entrant: Entrant, days: Floats | None) -> SharpeEstimate | None:
 
 def _shift(entrant: Entrant) -> Shift | None:
     stress = entrant.champion.stress if entrant.champion else None
-    if stress is None or entrant.champion is None:
+    if stress is None or stress.shifted_span is None:
         return None
-    scores = [one.score for one in stress.shifted if one.score is not None]
-    return Shift(min(scores), max(scores), len(stress.shifted) - len(scores), len(stress.shifted)) if scores else None
+    failed = sum(one.score is None for one in stress.shifted)
+    return Shift(*stress.shifted_span, failed, len(stress.shifted))

@@ -11,7 +11,7 @@ from autoquant.report import figures as fig
 from autoquant.report.figures import Scale, tag
 from autoquant.report.frames import fit, is_narrow, stamp
 from autoquant.report.nulls import WORDS, NullTable
-from autoquant.report.text import clean, fixed, shorten
+from autoquant.report.text import clean, fixed, plain, shorten
 from autoquant.stats.placebo import Null
 
 ROW, NARROW_ROW = 26.0, 42.0
@@ -71,7 +71,7 @@ def _axis(x: Scale, top: float, bottom: float) -> list[Markup]:
         place = fig.coordinate(x(value))
         class_ = "zero" if value == 0 else "hair"
         parts.append(tag("path", d=f"M{place} {fig.coordinate(top)}V{fig.coordinate(bottom)}", class_=class_))
-        parts.append(fig.text(x(value), bottom + 14.0, f"{value:g}".replace("-", "−"), "axis", "middle"))
+        parts.append(fig.text(x(value), bottom + 14.0, plain(value), "axis", "middle"))
     return parts
 
 

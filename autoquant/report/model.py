@@ -74,6 +74,12 @@ class Stress:
     """95 % interval."""
     sharpe_high: float | None
 
+    @property
+    def shifted_span(self) -> tuple[float, float] | None:
+        """Lowest and highest score with moved folds; None without one."""
+        known = [one.score for one in self.shifted if one.score is not None]
+        return (min(known), max(known)) if known else None
+
 
 @dataclass(frozen=True)
 class Attempt:

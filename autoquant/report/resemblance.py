@@ -92,8 +92,7 @@ class Shadows:
     @property
     def span(self) -> tuple[float, float] | None:
         """Lowest and highest score with moved folds; None without one."""
-        known = [shadow.score for shadow in self.shifted if shadow.score is not None]
-        return (min(known), max(known)) if known else None
+        return self.champion.stress.shifted_span if self.champion.stress else None
 
 
 def resemblance(entrants: Sequence[Entrant], returns: Returns) -> Resemblance:

@@ -183,8 +183,8 @@ def _nearest(gates: Sequence[Gate]) -> str:
 
 
 def _shifted(attempt: Attempt) -> str:
-    scores = [one.score for one in attempt.stress.shifted if one.score is not None] if attempt.stress else []
-    return f"{fixed(min(scores))} to {fixed(max(scores))}" if scores else ""
+    span = attempt.stress.shifted_span if attempt.stress else None
+    return f"{fixed(span[0])} to {fixed(span[1])}" if span else ""
 
 
 def _least(attempt: Attempt) -> int:

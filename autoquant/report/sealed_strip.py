@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from markupsafe import Markup
 
 from autoquant.report import figures as fig
-from autoquant.report.figures import Scale, tag
-from autoquant.report.text import fixed
+from autoquant.report.figures import tag
+from autoquant.report.strips import Span, axis_strip, scale_of, strip, whisker
 
-WIDTH, HEIGHT, MIDDLE, EDGE = 200.0, 24.0, 13.0, 7.0
-Span = tuple[float, float]
-
-
-def domain_of(values: Iterable[float]) -> Span:
-    """A domain that holds the values and zero."""
-    known = [0.0, *values]
-    return fig.padded(min(known), max(known), 0.02, 1.0)
-
-
-def _scale(domain: Span) -> Scale:
-    return Scale(*domain, EDGE, WIDTH - EDGE)
+WIDTH, HEIGHT, MIDDLE = 200.0, 24.0, 13.0
 
 
 def sealed_axis(domain: Span) -> Markup:
     """Round numbers of the scale, for the table's head."""
-    x = _scale(domain)
-    marks = [
-        fig.text(x(value), 11.0, f"{value:g}".replace("-", "−"), "axis", "middle") for value in fig.ticks(*domain, 5)
-    ]
-    words = f"Sharpe ratio from {fixed(domain[0], 1)} to {fixed(domain[1], 1)}"
-    return _svg(14.0, *marks, words=words, class_="strip-plot")
+    return axis_strip(domain, 5, what="Sharpe ratio", width=WIDTH)
 
 
 def sealed_strip(
@@ -47,7 +29,7 @@ def sealed_strip(
     index : the competitor's place, for its mark; None for others.
     words : the same for those who do not see it.
     """
-    x = _scale(domain)
+    x = scale_of(domain, WIDTH)
     parts = [
         tag("title", words),
         tag("path", d=f"M{fig.coordinate(x.start)} {MIDDLE:g}H{fig.coordinate(x.end)}", class_="hair"),
@@ -57,17 +39,10 @@ def sealed_strip(
         ends = (fig.coordinate(x(promised)), fig.coordinate(x(came)))
         parts.append(tag("path", d=f"M{ends[0]} {MIDDLE:g}H{ends[1]}", class_="drop-line"))
     if interval is not None:
-        low, high = (fig.coordinate(x(bound)) for bound in interval)
-        parts.append(tag("path", d=f"M{low} {MIDDLE:g}H{high}", class_="interval"))
+        parts.append(whisker(x, interval, MIDDLE))
     if promised is not None:
         parts.append(tag("circle", cx=x(promised), cy=MIDDLE, r=4.2, class_="promised"))
     if came is not None:
         mark = tag("circle", cx=x(came), cy=MIDDLE, r=3.6, class_="mark")
         parts.append(mark if index is None else fig.marker(index, x(came), MIDDLE, "mark"))
-    class_ = "strip-plot " + ("reference" if index is None else f"a{index}")
-    return _svg(HEIGHT, *parts, words=words, class_=class_)
-
-
-def _svg(height: float, *parts: Markup, words: str, class_: str) -> Markup:
-    box = f"0 0 {WIDTH:g} {height:g}"
-    return tag("svg", *parts, viewBox=box, width=WIDTH, height=height, class_=class_, role="img", aria_label=words)
+    return strip(HEIGHT, *parts, label=words, width=WIDTH, index=index, else_="reference")

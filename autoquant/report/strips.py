@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from autoquant.report import figures as fig
 from autoquant.report.figures import Scale, tag
-from autoquant.report.text import fixed
+from autoquant.report.text import fixed, plain
 
 WIDTH = 248.0
 EDGE = 7.0
@@ -27,11 +27,11 @@ def domain_of(values: Iterable[float]) -> Span:
     return fig.padded(min(known), max(known), 0.02, 1.0)
 
 
-def axis_strip(domain: Span, wanted: int = 6) -> Markup:
+def axis_strip(domain: Span, wanted: int = 6, *, what: str = "scale", width: float = WIDTH) -> Markup:
     """Round numbers of the scale, for the table's head."""
-    x = scale_of(domain)
-    marks = [fig.text(x(value), 11.0, _plain(value), "axis", "middle") for value in fig.ticks(*domain, wanted)]
-    return _strip(14.0, *marks, label=f"scale from {fixed(domain[0], 1)} to {fixed(domain[1], 1)}")
+    x = scale_of(domain, width)
+    marks = [fig.text(x(value), 11.0, plain(value), "axis", "middle") for value in fig.ticks(*domain, wanted)]
+    return strip(14.0, *marks, label=f"{what} from {fixed(domain[0], 1)} to {fixed(domain[1], 1)}", width=width)
 
 
 def score_strip(
@@ -63,21 +63,21 @@ def score_strip(
         fig.rules([(x(value), 30.0) for value in folds], 9.0, "stroke fold"),
     ]
     if interval is not None:
-        parts.append(_interval(x, interval, 11.0))
+        parts.append(whisker(x, interval, 11.0))
     if score is not None:
         mark = tag("circle", cx=x(score), cy=11.0, r=4.0, class_="mark hollow")
         parts.append(mark if index is None else fig.marker(index, x(score), 11.0, "mark"))
-    return _strip(33.0, *parts, label=words, index=index)
+    return strip(33.0, *parts, label=words, index=index)
 
 
 def difference_strip(domain: Span, difference: float, interval: Span, separated: bool, words: str) -> Markup:
     """A difference with its interval; whole where it separates, hollow where it does not."""
     x = scale_of(domain, 200.0)
-    return _strip(
+    return strip(
         18.0,
         tag("title", words),
         tag("path", d=f"M{fig.coordinate(x(0.0))} 1V17", class_="zero"),
-        _interval(x, interval, 9.0),
+        whisker(x, interval, 9.0),
         tag("circle", cx=x(difference), cy=9.0, r=3.6, class_="mark" if separated else "mark hollow paper-filled"),
         label=words,
         width=200.0,
@@ -87,7 +87,7 @@ def difference_strip(domain: Span, difference: float, interval: Span, separated:
 def share_strip(share: float, band: Span, index: int, words: str) -> Markup:
     """A share between 0 and 1 against the band that noise gives; one half is marked."""
     x = scale_of((0.0, 1.0), 200.0)
-    return _strip(
+    return strip(
         18.0,
         tag("title", words),
         _band(x, band, 18.0),
@@ -107,23 +107,30 @@ def _band(x: Scale, band: Span | None, height: float) -> Markup:
     return tag("rect", x=low, y=0.0, width=max(1.0, high - low), height=height, class_="band")
 
 
-def _interval(x: Scale, interval: Span, level: float) -> Markup:
+def whisker(x: Scale, interval: Span, level: float) -> Markup:
+    """An interval as a line at a height."""
     low, high = (fig.coordinate(x(bound)) for bound in interval)
     return tag("path", d=f"M{low} {fig.coordinate(level)}H{high}", class_="interval")
 
 
-def _strip(height: float, *parts: Markup, label: str, width: float = WIDTH, index: int | None = None) -> Markup:
+def strip(
+    height: float, *parts: Markup, label: str, width: float = WIDTH, index: int | None = None, else_: str = ""
+) -> Markup:
+    """The drawing in a cell, in the colour of a competitor or in that of the class `else_`.
+
+    Parameters
+    ----------
+    label : the same for those who do not see it.
+    index : the competitor's place; None for others.
+    """
+    colour = else_ if index is None else f"a{index}"
     return tag(
         "svg",
         *parts,
         viewBox=f"0 0 {width:g} {height:g}",
         width=width,
         height=height,
-        class_="strip-plot" + ("" if index is None else f" a{index}"),
+        class_=f"strip-plot {colour}".rstrip(),
         role="img",
         aria_label=label,
     )
-
-
-def _plain(value: float) -> str:
-    return f"{value:g}".replace("-", "−")

@@ -59,6 +59,15 @@ def fixed(value: float, digits: int = 3, *, sign: bool = False) -> str:
     return ("+" if sign else "") + body
 
 
+def plain(value: float) -> str:
+    """A round number as short as it is, with a true minus sign.
+
+    >>> plain(-0.5), plain(2.0)
+    ('−0.5', '2')
+    """
+    return f"{value:g}".replace("-", MINUS)
+
+
 def percent(value: float, digits: int = 1, *, sign: bool = False) -> str:
     """A fraction as a percentage, thin space before the sign.
 

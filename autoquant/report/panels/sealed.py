@@ -15,7 +15,8 @@ from autoquant.report import sealed, text
 from autoquant.report.frames import Drawing
 from autoquant.report.model import Attempt, Entrant, LockboxStage, Race, Reference, Standing, Verdict
 from autoquant.report.sealed import Line
-from autoquant.report.sealed_strip import Span, domain_of, sealed_axis, sealed_strip
+from autoquant.report.sealed_strip import sealed_axis, sealed_strip
+from autoquant.report.strips import Span, domain_of
 
 KEPT_SEED = "kept the seed"
 Path = Verdict | Reference

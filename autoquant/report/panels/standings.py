@@ -54,22 +54,17 @@ def _row(race: Race, standing: Standing, evidence: Evidence, domain: strips.Span
     unit = next(unit for unit in evidence.ranking.units if entrant.index in unit.members)
     estimate, held = evidence.scores[entrant.index], evidence.nulls.held[entrant.index]
     folds = entrant.champion.fold_sharpes if entrant.champion else race.seed_folds
-    interval = _interval(estimate)
     drawing = strips.score_strip(
         domain,
         score=entrant.score,
-        interval=interval,
+        interval=estimate.interval,
         band=_band(held),
         folds=folds,
         index=entrant.index,
-        words=_words(entrant, interval, _band(held), folds),
+        words=_words(entrant, estimate.interval, _band(held), folds),
     )
     first = unit.members[0] == entrant.index
     return Row(standing, estimate, held, drawing, unit if unit.replicated and first else None, unit.replicated)
-
-
-def _interval(estimate: ScoreEstimate) -> strips.Span | None:
-    return None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
 
 
 def _band(held: Held) -> strips.Span | None:
@@ -84,7 +79,7 @@ def _domain(race: Race, evidence: Evidence) -> strips.Span:
     values = [*race.seed_folds]
     for entrant in race.entrants:
         held = (entrant.score, *(entrant.champion.fold_sharpes if entrant.champion else ()))
-        values += [value for value in (*held, *(_interval(evidence.scores[entrant.index]) or ())) if value is not None]
+        values += [value for value in (*held, *(evidence.scores[entrant.index].interval or ())) if value is not None]
         values += _band(evidence.nulls.held[entrant.index]) or ()
     return strips.domain_of(values)
 

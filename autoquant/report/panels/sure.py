@@ -83,17 +83,13 @@ def _forest(race: Race, entrants: Sequence[Entrant], evidence: Evidence, table: 
             entrant.name,
             entrant.index,
             entrant.score,
-            _interval(evidence.scores[entrant.index]),
+            evidence.scores[entrant.index].interval,
             evidence.nulls.held[entrant.index].p_value,
         )
         for entrant in entrants
         if entrant.score is not None and evidence.nulls.held[entrant.index].table is table
     ][:FOREST_MOST]
     return Drawing.of(lambda width: forest.forest_chart(lines, table, race.source.stamp, width))
-
-
-def _interval(estimate: ScoreEstimate) -> tuple[float, float] | None:
-    return None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
 
 
 def _search_row(entrant: Entrant, evidence: Evidence) -> SearchRow:
