@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from pathlib import Path
 
 _FIRST_LINE_BYTES = 1 << 20
@@ -11,23 +12,32 @@ _FIRST_LINE_BYTES = 1 << 20
 def race_names(state: Path) -> tuple[str, ...]:
     """Races below `state`, oldest first.
 
-    A ledger without one whole line is no race yet. One whose first line cannot be read comes first; who opens it is
-    told what is wrong with it.
+    A ledger without one whole line is no race yet, nor is what is no file. One whose first line cannot be read comes
+    first; who opens it is told what is wrong with it.
     """
     found = []
     for ledger in (state / "races").glob("*/ledger.jsonl"):
         created = _created_utc(ledger)
         if created is not None:
-            found.append((created, ledger.stat().st_ctime_ns, ledger.parent.name))
+            found.append((*created, ledger.parent.name))
     return tuple(name for _, _, name in sorted(found))
 
 
-def _created_utc(ledger: Path) -> str | None:
-    with ledger.open("rb") as handle:
-        first = handle.readline(_FIRST_LINE_BYTES)
+def _created_utc(ledger: Path) -> tuple[str, int] | None:
+    """When a race says it was created, and when its ledger was last changed; None for no race."""
+    try:
+        facts = ledger.stat()
+        if not stat.S_ISREG(facts.st_mode):
+            return None
+        with ledger.open("rb") as handle:
+            first = handle.readline(_FIRST_LINE_BYTES)
+    except FileNotFoundError:  # removed this moment
+        return None
+    except OSError:
+        return "", 0
     if not first.endswith(b"\n"):
         return None
     try:
-        return str(json.loads(first)["utc"])
+        return str(json.loads(first)["utc"]), facts.st_ctime_ns
     except (ValueError, KeyError, TypeError):
-        return ""
+        return "", facts.st_ctime_ns

@@ -23,3 +23,5 @@ def redraw(draw: Callable[[], object], clock: Clock, note: Callable[[str], None]
             draw()
         except AutoQuantError as error:
             note(f"page not renewed: {error.message}")
+        except OSError as error:  # a disk that is away for a moment
+            note(f"page not renewed: {error.strerror or error}")

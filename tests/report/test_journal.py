@@ -91,18 +91,20 @@ class _Clock(SystemClock):
         self.slept.append(seconds)  # type: ignore[attr-defined]
 
 
-def test_watching_draws_every_minute_and_survives_a_failed_drawing():
+def test_watching_draws_every_minute_and_survives_a_failed_drawing(tmp_path: Path):
     clock, notes, drawn = _Clock(), [], []
 
     def draw() -> None:
         drawn.append(len(drawn))
         if len(drawn) == 2:
             raise UserError("disk full")
+        if len(drawn) == 3:
+            (tmp_path / "ledger.jsonl").read_bytes()
 
-    redraw(draw, clock, notes.append, rounds=3)
-    assert [0, 1, 2] == drawn
-    assert [SECONDS, SECONDS] == clock.slept  # type: ignore[attr-defined]
-    assert ["page not renewed: disk full"] == notes
+    redraw(draw, clock, notes.append, rounds=4)
+    assert [0, 1, 2, 3] == drawn
+    assert [SECONDS, SECONDS, SECONDS] == clock.slept  # type: ignore[attr-defined]
+    assert ["page not renewed: disk full", "page not renewed: No such file or directory"] == notes
 
 
 def test_watching_ends_at_once_when_the_first_drawing_fails():
