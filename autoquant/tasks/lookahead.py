@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from autoquant.market.indices import NAMES, Bars, wall_clock
+from autoquant.market.indices import DAY_MS, NAMES, Bars, wall_clock
 from autoquant.sandbox import WarmParent
 from autoquant.tasks.replay import Trades, path
 from autoquant.tasks.solution import Ran, run, told
@@ -41,7 +41,6 @@ _CALLS = 2
 """At a time: a call may need hundreds of megabytes."""
 _ROUNDING = 1e-9
 """Share of a position that may differ: sums are rounded differently over another number of rows."""
-_DAY_MS = 86_400_000
 _TICKS = 20.0
 """Of one point."""
 
@@ -88,7 +87,8 @@ def probes(bars: Bars, whole: Trades, key: bytes) -> tuple[Probe, ...]:
 
 
 def _drawn(bars: Bars, whole: Trades, key: bytes) -> list[Probe]:
-    """Cuts at changes of position that earned, the likelier the more; behind each the indices jump the other way.
+    """Cuts at changes of position that earned, the likelier the more. Behind the first each move is turned round, which
+    nobody can tell from a market; behind the next the indices jump against the change as well.
 
     A look ahead pays where the position changes. To hide such changes among others that earn by luck costs more, at
     0.00009 a trade, than it brings; to hide them among many small ones does not help, since these weigh little.
@@ -103,16 +103,17 @@ def _drawn(bars: Bars, whole: Trades, key: bytes) -> list[Probe]:
         earned = np.maximum((change * (closes[last] - closes[at - 1])).sum(axis=1), 0.0)
         chances = int(np.count_nonzero(earned))
         if chances:
-            for place in rng.choice(len(at), min(DRAWN, chances), replace=False, p=earned / earned.sum()):
-                against = -JUMP * np.sign(change[place])
+            places = rng.choice(len(at), min(DRAWN, chances), replace=False, p=earned / earned.sum())
+            for number, place in enumerate(places):
+                against = -JUMP * np.sign(change[place]) * (number % 2)
                 found.append(Probe(int(at[place]), replaced=True, jump=(float(against[0]), float(against[1]))))
     return found
 
 
 def _middle_of_session(times: NDArray[np.int64], bar: int) -> int:
     """Sessions closed or not, a solution that takes a day's last row for known shows there."""
-    day = times[bar] // _DAY_MS * _DAY_MS
-    first, stop = np.searchsorted(times, [day, day + _DAY_MS])
+    day = times[bar] // DAY_MS * DAY_MS
+    first, stop = np.searchsorted(times, [day, day + DAY_MS])
     return int(first + stop) // 2
 
 

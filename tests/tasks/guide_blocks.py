@@ -9,14 +9,14 @@ import re
 import sys
 from pathlib import Path
 
-from task_cases import changed, ground_of, scored
+from task_cases import EARLY, LATE, ground_of, minutes_of_2024, scored
 
-from autoquant.market.index_files import SPELLINGS, merge
+from autoquant.market.index_files import SPELLINGS
 from autoquant.market.index_synthetic import synthetic_indices
-from autoquant.market.indices import NAMES, SPLIT, Bars, split_at
+from autoquant.market.indices import SPLIT, Bars, split_at
 from autoquant.sandbox import WarmParent
 from autoquant.tasks import lookahead, text
-from autoquant.tasks.grade import COUNTS, Verdict, climb
+from autoquant.tasks.grade import Verdict, climb, figure
 from autoquant.tasks.grader import Ground
 from autoquant.tasks.replay import BARS_PER_YEAR, COST_RATE, EXPOSURE_LIMIT, EXPOSURE_SLACK, Replay
 from autoquant.tasks.solution import LIMITS, MAXIMUM_POSITION
@@ -29,8 +29,6 @@ WORDS = {
     "trades": "trades", "entries": "spread entries", "pnl": "pnl, points", "max_drawdown": "largest drawdown, points",
     "sharpe": "Sharpe ratio",
 }  # fmt: skip
-LATE = changed("medium", ("leaves[place] + COOLDOWN", "leaves[place] + COOLDOWN + 1"))
-EARLY = changed("medium", ("leaves[place] + COOLDOWN", "leaves[place] + COOLDOWN - 1"))
 
 
 def blocks_of(page: str) -> dict[str, str]:
@@ -66,14 +64,13 @@ def ladder(name: str) -> str:
 
 def tolerances(name: str) -> str:
     spec = task(name)
-    truth = {metric: float(getattr(spec.published, metric)) for metric in spec.tolerances}
     holds = {rung.check: Verdict(True) for rung in spec.rung if rung.check}
-    *_, last = climb(spec, holds, truth, truth)[1]
+    *_, last = climb(spec, holds, spec.published_figures, spec.published_figures)[1]
     lines = [
         (
             WORDS[one.metric],
             _width(spec.tolerances[one.metric]),
-            *(_number(one.metric, value) for value in (one.target, one.low, one.high)),
+            *(figure(one.metric, value) for value in (one.target, one.low, one.high)),
         )
         for one in last.comparisons
     ]
@@ -114,8 +111,9 @@ def probe_numbers() -> str:
         "middle of a session: every move is turned round, up for down\n"
         f"- {len(lookahead.JUMPS)} runs whose bars are others from {places} of your own trades on, after a jump of "
         f"{100 * lookahead.JUMP:.0f} % on the very bar of the trade, and with their moves in another order\n"
-        f"- up to {2 * lookahead.DRAWN} runs whose bars are others from a change of position on that earned, with a "
-        "jump the other way on its very bar: drawn by what they earned, and nobody knows beforehand which\n"
+        f"- up to {2 * lookahead.DRAWN} runs whose bars are others from a change of position on that earned, every "
+        "other one with a jump the other way on its very bar: drawn by what they earned, and nobody knows beforehand "
+        "which\n"
     )
 
 
@@ -152,10 +150,6 @@ def references(parent: WarmParent, bars: Bars) -> str:
     return rows(("reference of", "trades", "entries", "pnl", "drawdown", "Sharpe ratio", "score"), *lines)
 
 
-def real_minutes(shared: Path) -> Bars:
-    return merge({name: shared / "data" / f"{name}_1min_2024.parquet" for name in NAMES})[0]
-
-
 def _figures(came: Replay) -> tuple[str, ...]:
     entries = f"{came.entries:,}" if len(came.leg_trades) == 2 else "–"
     return f"{came.trades:,}", entries, f"{came.pnl:,.2f}", f"{came.max_drawdown:,.2f}", f"{came.sharpe:.4f}"
@@ -165,17 +159,13 @@ def _width(tolerance: Tolerance) -> str:
     return f"± {tolerance.absolute:g}" if tolerance.absolute is not None else f"± {100 * (tolerance.relative or 0):g} %"
 
 
-def _number(metric: str, value: float) -> str:
-    return f"{value:,.{0 if metric in COUNTS else 4 if metric == 'sharpe' else 2}f}"
-
-
 def main() -> None:
     shared = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE.parents[2] / "shared"
     with WarmParent(LIMITS) as parent:
         made = split_at(synthetic_indices(), SPLIT)[0]
         medium = ground_of(parent, "medium", made)
         blocks = plain_blocks() | {"example": example(parent, medium), "slips": slips(parent, medium)}
-        real = real_minutes(shared)
+        real = minutes_of_2024(shared)
         blocks |= {"real references": references(parent, real)}
         blocks |= {"real slips": slips(parent, ground_of(parent, "medium", real))}
     page = PAGE.read_text()
