@@ -14,9 +14,9 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).parent / "tasks"))
 
-from task_cases import AS_TABLE, REVERTS, changed, pair, planted, single
+from task_cases import AS_TABLE, REVERTS, changed, pair, planted, saved, single
 
-from autoquant.market.indices import SPLIT, Bars, save_indices, split_at, wall_clock
+from autoquant.market.indices import Bars, wall_clock
 from autoquant.sandbox import WarmParent
 from autoquant.tasks.solution import replayed, run
 from autoquant.tasks.spec import ORDER, metrics, task
@@ -41,11 +41,7 @@ def market() -> tuple[Bars, Bars]:
 
 def make_data(root: Path) -> Path:
     """A data folder with these bars."""
-    shown, hidden = market()
-    bars = Bars(np.concatenate([shown.times, hidden.times]), np.hstack([shown.prices, hidden.prices]))
-    assert len(split_at(bars, SPLIT)[1]) == len(hidden)
-    save_indices(root, bars, source="files", split=SPLIT)
-    return root
+    return saved(root, *market(), source="files")
 
 
 def only_hidden(*lines: str) -> bytes:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from task_cases import ground_of
+from task_cases import ground_of, minutes_of_2024
 
-from autoquant.market.index_files import merge
 from autoquant.market.index_synthetic import synthetic_indices
-from autoquant.market.indices import NAMES, SPLIT, Bars, split_at
+from autoquant.market.indices import SPLIT, Bars, split_at
 from autoquant.sandbox import WarmParent
 from autoquant.tasks.grader import Ground
 from autoquant.tasks.solution import LIMITS
@@ -51,6 +50,4 @@ def medium_long(parent: WarmParent, whole_synthetic: tuple[Bars, Bars]) -> Groun
 
 @pytest.fixture(scope="session")
 def real_minutes(shared: Path) -> Bars:
-    """The 58,127 minutes of 2024."""
-    bars, _ = merge({name: shared / "data" / f"{name}_1min_2024.parquet" for name in NAMES})
-    return bars
+    return minutes_of_2024(shared)

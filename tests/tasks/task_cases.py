@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
-from autoquant.market.indices import Bars
+from autoquant.market.index_files import merge
+from autoquant.market.indices import DAY_MS, NAMES, SPLIT, Bars, save_indices
 from autoquant.sandbox import WarmParent
 from autoquant.tasks.grade import Grade
 from autoquant.tasks.grader import Ground, grade
@@ -26,6 +29,19 @@ def ground_of(parent: WarmParent, name: str, shown: Bars, hidden: Bars | None = 
 
 def shown_none(bars: Bars) -> Bars:
     return Bars(bars.times[:0], bars.prices[:, :0])
+
+
+def saved(root: Path, shown: Bars, hidden: Bars, source: str, seed: int | None = None) -> Path:
+    """A data folder with these bars; the hidden ones begin at the split."""
+    bars = Bars(np.concatenate([shown.times, hidden.times]), np.hstack([shown.prices, hidden.prices]))
+    manifest = save_indices(root, bars, source=source, split=SPLIT, seed=seed)
+    assert (len(shown), len(hidden)) == (manifest.shown.rows, manifest.hidden.rows)
+    return root
+
+
+def minutes_of_2024(shared: Path) -> Bars:
+    """The 58,127 real minutes of both indices."""
+    return merge({name: shared / "data" / f"{name}_1min_2024.parquet" for name in NAMES})[0]
 
 
 def single(*lines: str) -> bytes:
@@ -52,11 +68,16 @@ def changed(name: str, *swaps: tuple[str, str]) -> bytes:
     return text.encode()
 
 
+LATE = changed("medium", ("leaves[place] + COOLDOWN", "leaves[place] + COOLDOWN + 1"))
+EARLY = changed("medium", ("leaves[place] + COOLDOWN", "leaves[place] + COOLDOWN - 1"))
+"""The medium task's reference with a cooldown that is one bar longer, and one bar shorter."""
+
+
 def bars_of(nifty: NDArray[np.float64], bank: NDArray[np.float64], *, first_ms: int = 1_704_100_500_000) -> Bars:
     """Bars whose four prices are the close, in sessions of 375 minutes on days in a row."""
     count = len(nifty)
     session, minute = np.divmod(np.arange(count, dtype=np.int64), 375)
-    times = first_ms + session * 86_400_000 + minute * MINUTE_MS
+    times = first_ms + session * DAY_MS + minute * MINUTE_MS
     return Bars(times, np.vstack([np.tile(nifty, (4, 1)), np.tile(bank, (4, 1))]))
 
 

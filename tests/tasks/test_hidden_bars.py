@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from graded_cases import HONEST, only_hidden
 from task_cases import AS_TABLE, REVERTS, ground_of, pair, planted, scored, shown_none
 
 from autoquant import codec
@@ -18,8 +19,6 @@ from autoquant.tasks.spec import out_of_sample_score, task
 from autoquant.tasks.truth import reference_source
 
 SPEC = task("hard")
-HONEST = pair(*REVERTS, AS_TABLE)
-ON_HIDDEN = "hidden = nifty_df.index[0].year >= 2023"
 MARKETS = {
     "a loss beyond the table": (0, 0.0002),
     "a loss": (0, 0.0006),
@@ -42,11 +41,6 @@ def earning() -> Bars:
 @pytest.fixture(scope="module")
 def ground(parent: WarmParent, earning: Bars) -> Ground:
     return ground_of(parent, "hard", earning, hidden_bars())
-
-
-def only_hidden(*lines: str) -> bytes:
-    """The honest solution, with a change on hidden bars alone."""
-    return pair(ON_HIDDEN, *REVERTS, "if hidden:", *(f"    {line}" for line in lines), AS_TABLE)
 
 
 def without_time(found: Grade) -> Grade:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from task_cases import bars_of, changed, plain_pairs, scored
+from task_cases import EARLY, LATE, bars_of, plain_pairs, scored
 
 from autoquant.market.indices import Bars
 from autoquant.tasks.lookahead import same
@@ -105,12 +105,8 @@ def test_the_reference_runs_the_same_in_its_sandbox(parent) -> None:
     assert same(by_reference(bars.close("nifty"), bars.close("banknifty")), ran.trades)
 
 
-ONE_BAR_LATE = changed("medium", ("leaves[place] + COOLDOWN", "leaves[place] + COOLDOWN + 1"))
-ONE_BAR_EARLY = changed("medium", ("leaves[place] + COOLDOWN", "leaves[place] + COOLDOWN - 1"))
-
-
 @pytest.mark.parametrize(
-    ("source", "slip"), [(ONE_BAR_LATE, "checks before it decrements"), (ONE_BAR_EARLY, "counts from the exit bar")]
+    ("source", "slip"), [(LATE, "checks before it decrements"), (EARLY, "counts from the exit bar")]
 )
 def test_one_bar_more_or_less_in_the_reference_is_the_slip_of_its_name(parent, source, slip) -> None:
     nifty, bank = spread_walk(5, 6_000, 0.05)
@@ -118,7 +114,7 @@ def test_one_bar_more_or_less_in_the_reference_is_the_slip_of_its_name(parent, s
     assert same(plain_pairs(nifty, bank, **SLIPS[slip]), ran.trades)
 
 
-@pytest.mark.parametrize("source", [ONE_BAR_LATE, ONE_BAR_EARLY], ids=["late", "early"])
+@pytest.mark.parametrize("source", [LATE, EARLY], ids=["late", "early"])
 def test_a_cooldown_that_is_one_bar_off_scores_085_for_its_sharpe(parent, medium_long, source) -> None:
     found = scored(parent, medium_long, source)
     assert 0.85 == found.score

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from task_cases import changed, ground_of, scored
+from task_cases import EARLY, LATE, ground_of, scored
 
 from autoquant.market.index_files import merge
 from autoquant.market.indices import NAMES, Bars, split_at, wall_clock
@@ -63,7 +63,7 @@ def test_the_pairs_rule_enters_about_once_in_84_bars(graded: Graded) -> None:
 
 
 def test_a_cooldown_that_counts_the_exit_bar_scores_085_for_its_sharpe(parent, graded: Graded) -> None:
-    found = scored(parent, graded.grounds["medium"], changed("medium", ("place] + COOLDOWN", "place] + COOLDOWN - 1")))
+    found = scored(parent, graded.grounds["medium"], EARLY)
     assert 0.85 == found.score
     *_, sharpe = found.rungs[-1].comparisons
     assert "sharpe" == sharpe.metric
@@ -71,7 +71,7 @@ def test_a_cooldown_that_counts_the_exit_bar_scores_085_for_its_sharpe(parent, g
 
 
 def test_a_cooldown_that_waits_one_bar_longer_misses_its_pnl_as_well(parent, graded: Graded) -> None:
-    found = scored(parent, graded.grounds["medium"], changed("medium", ("place] + COOLDOWN", "place] + COOLDOWN + 1")))
+    found = scored(parent, graded.grounds["medium"], LATE)
     assert 0.70 == found.score
     assert 1_376 == found.replay.trades
 

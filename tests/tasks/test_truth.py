@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from task_cases import bars_of, ground_of, scored
+from task_cases import bars_of, ground_of, saved, scored
 
 from autoquant import codec
 from autoquant.errors import InfrastructureFault
@@ -91,10 +91,7 @@ def test_a_reference_that_gives_no_trades_is_our_own_failure(whole_synthetic) ->
 
 @pytest.fixture
 def data(tmp_path: Path, small: tuple[Bars, Bars]) -> Path:
-    shown, hidden = small
-    bars = Bars(np.concatenate([shown.times, hidden.times]), np.hstack([shown.prices, hidden.prices]))
-    save_indices(tmp_path, bars, source="synthetic", split="2023-01-01", seed=7)
-    return tmp_path
+    return saved(tmp_path, *small, source="synthetic", seed=7)
 
 
 def stored(data: Path) -> Path:
