@@ -128,17 +128,22 @@ def parser(prog: str, description: str) -> Parser:
 def add_home_options(target: argparse.ArgumentParser, *, state: bool = False) -> None:
     """--data-dir, and --state-dir where a command keeps races."""
     target.add_argument(
-        "--data-dir", type=Path, default=HOME / "data", metavar="DIR", help="market data (default: data/)"
+        "--data-dir", type=whole_path, default=HOME / "data", metavar="DIR", help="market data (default: data/)"
     )
     if state:
         target.add_argument(
-            "--state-dir", type=Path, default=HOME / "state", metavar="DIR", help="races (default: state/)"
+            "--state-dir", type=whole_path, default=HOME / "state", metavar="DIR", help="races (default: state/)"
         )
 
 
 def add_json_option(target: argparse.ArgumentParser) -> None:
     """--json."""
     target.add_argument("--json", action="store_true", help="print the answer as JSON")
+
+
+def whole_path(text: str) -> Path:
+    """Argparse type: a path that means the same in every folder; git and agents run in others."""
+    return Path(os.path.realpath(text))
 
 
 def positive_int(text: str) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autoquant.cli import command, one_line, parser, positive_int, printable
+from autoquant.cli import add_home_options, command, one_line, parser, positive_int, printable
 from autoquant.errors import AgentFault, InfrastructureFault, UserError
 
 
@@ -104,3 +104,14 @@ def test_a_terminal_without_the_character_still_shows_the_sign(repository: Path)
     done = subprocess.run([sys.executable, "-c", code], cwd=repository, capture_output=True, text=True, check=True,
                           env={"PATH": "/usr/bin:/bin", "PYTHONIOENCODING": "ascii"})  # fmt: skip
     assert done.stdout == "-1.28 | + ?\n"
+
+
+def test_a_folder_named_from_here_is_the_same_one_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git and the agents run in folders of their own."""
+    here = tmp_path / "checkout"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    options_of = parser("arena.py", "")
+    add_home_options(options_of, state=True)
+    options = options_of.parse_args(["--state-dir", "../state", "--data-dir", "data"])
+    assert (tmp_path / "state", here / "data") == (options.state_dir, options.data_dir)
