@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from autoquant.ledger import records as r
+from autoquant.report import instants
 
 _Mark = r.SessionStarted | r.SessionEnded | r.AttemptOpened | r.AttemptClosed
 """Records that the time hangs on."""
@@ -32,7 +32,7 @@ def agent_times(records: Iterable[r.Record]) -> dict[str, dict[int, float]]:
     for record in records:
         body = record.body
         if isinstance(body, _Mark):
-            racers.setdefault(body.competitor, _Clock()).take(body, _moment(record.utc))
+            racers.setdefault(body.competitor, _Clock()).take(body, instants.seconds(record.utc))
     return {name: racer.times for name, racer in racers.items()}
 
 
@@ -84,8 +84,3 @@ class _Clock:
         for attempt, seconds in self.inside.items():
             self.times[attempt] = base + min(seconds, length)
         self.before, self.started = base + length, None
-
-
-def _moment(utc: str) -> float:
-    """Seconds since 1970."""
-    return dt.datetime.fromisoformat(utc).timestamp()

@@ -120,6 +120,11 @@ class Placing:
         return bisect_right(self.handed_in, place)
 
 
+def last_attempt(entrants: Sequence[Entrant]) -> float:
+    """Where an axis of attempts ends: at the largest budget, or beyond it where more were made; at least 1."""
+    return float(max((max(entrant.budget, len(entrant.attempts)) for entrant in entrants), default=1) or 1)
+
+
 def unit(axis: Axis, high: float) -> Unit:
     """The largest unit of which the axis holds two, or the smallest there is."""
     if axis is Axis.ATTEMPT:

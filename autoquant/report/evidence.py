@@ -18,6 +18,9 @@ from autoquant.report.evidence_search import Search, search_of
 from autoquant.report.model import Entrant
 from autoquant.report.nulls import Nulls, nulls_of
 
+NOT_LOOKED_INTO = "in so large a race the first by standing are looked into"
+"""Why there is no `Search`."""
+
 
 @dataclass(frozen=True)
 class Evidence:

@@ -6,18 +6,16 @@ import math
 from typing import Any
 
 from autoquant import codec
-from autoquant.report.evidence import Evidence
+from autoquant.report.evidence import NOT_LOOKED_INTO, Evidence
 from autoquant.report.evidence_pairs import Ranking
 from autoquant.report.evidence_search import Search
+from autoquant.report.findings import separation_words
 from autoquant.report.leaderboard import place_of
 from autoquant.report.model import Race, Standing, Work
 from autoquant.report.nulls import Held, NullTable
-from autoquant.report.panels.sure import separation_words
 from autoquant.stats.conventions import CONVENTIONS
 from autoquant.stats.multiple import Deflation, Hurdle
 from autoquant.stats.sharpe import annualised
-
-NOT_LOOKED_INTO = "in so large a race the first by standing are looked into"
 
 
 def standing_facts(race: Race, standing: Standing, evidence: Evidence) -> dict[str, Any]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from autoquant.report.evidence import Evidence
-from autoquant.report.evidence_pairs import Ranking, Unit
+from autoquant.report.evidence_pairs import Ranking, Unit, Versus
 from autoquant.report.model import Entrant, LockboxStage, Race, Standing
 from autoquant.report.nulls import Nulls
 from autoquant.report.text import count, fixed, listing
 
 NAMES_MOST = 3
 """So many are named in a sentence; of more, their number."""
+CENTURY = 1200
+"""Months."""
 
 
 def standings(race: Race, ranking: Ranking) -> tuple[Standing, ...]:
@@ -38,6 +41,38 @@ def verdict(race: Race, evidence: Evidence) -> tuple[str, ...]:
     clauses = [_held_scores(race, evidence.ranking), _placebo(race, evidence.nulls), _sealed(race)]
     whole = ("" if race.finished else "so far ") + "; ".join(clause for clause in clauses if clause)
     return (synthetic, f"{whole}.") if synthetic else (_sentence(whole),)
+
+
+def separation_words(pair: Versus) -> str:
+    """What a pair's test came to."""
+    if pair.separated:
+        return "separates"
+    if pair.missing:
+        return f"not compared: {pair.missing}"
+    if pair.difference == 0.0:
+        return "not separable: the same"
+    if (pair.difference or 0.0) < 0.0:
+        return "not separable: days and score disagree"
+    needs = [words for words in (_months(pair.months), _races(pair.races)) if words]
+    return f"not separable: {', or '.join(needs)}" if needs else "not separable"
+
+
+def _months(months: float | None) -> str:
+    if months is None or math.isinf(months):
+        return ""
+    if months < 1.0:
+        return "at the edge"
+    if months > CENTURY:
+        return "more than 100 more years"
+    if months >= 48.0:
+        return f"about {months / 12:.0f} more years"
+    return f"about {months:.0f} more months"
+
+
+def _races(races: float | None) -> str:
+    if races is None or math.isinf(races):
+        return ""
+    return f"about {races:,.0f} races each" if races <= 1000 else "more than 1,000 races each"
 
 
 def _beginning(race: Race) -> str:
@@ -104,8 +139,8 @@ def _placebo(race: Race, nulls: Nulls) -> str:
     """Who stands above searchers without skill, corrected for how many were held."""
     asked = [race.entrants[i] for i, held in enumerate(nulls.held) if held.p_holm is not None]
     if not asked:
-        missing = any(held.missing.startswith(("no placebo", "no whole")) for held in nulls.held)
-        return "nobody is held against blind searchers yet" if missing else ""
+        waiting = any(entrant.closed and nulls.held[entrant.index].p_value is None for entrant in race.entrants)
+        return "nobody is held against blind searchers yet" if waiting else ""
     runs = min(nulls.held[entrant.index].runs or 0 for entrant in asked)
     blind = count(runs, "blind searcher")
     beaten = [race.entrants[index] for index in nulls.beaten_by]

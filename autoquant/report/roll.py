@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from autoquant.ledger.records import ACCEPTED
 from autoquant.report import figures as fig
+from autoquant.report.axes import last_attempt
 from autoquant.report.figures import Scale, tag
 from autoquant.report.frames import fit, is_narrow
 from autoquant.report.glyphs import STROKES
@@ -25,8 +26,7 @@ _DENSE = 1.5
 def roll_scale(entrants: Sequence[Entrant], width: float) -> Scale:
     """Pixel of an attempt's number, the same for every row: names stand before it and counts behind it."""
     narrow = is_narrow(width)
-    last = max((max(entrant.budget, len(entrant.attempts)) for entrant in entrants), default=0)
-    return Scale(1, float(max(2, last)), 6.0 if narrow else 214.0, width - (8.0 if narrow else 140.0))
+    return Scale(1, max(2.0, last_attempt(entrants)), 6.0 if narrow else 214.0, width - (8.0 if narrow else 140.0))
 
 
 def roll_chart(entrants: Sequence[Entrant], width: float) -> Markup:

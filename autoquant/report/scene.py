@@ -88,8 +88,8 @@ class Scene:
 
     @property
     def last_attempt(self) -> float:
-        """Where the axis of attempts ends: at the largest budget."""
-        return float(max((max(e.budget, len(e.attempts)) for e in self.course.entrants), default=1) or 1)
+        """Where the axis of attempts ends."""
+        return axes.last_attempt(self.course.entrants)
 
 
 def score_domain(course: Course) -> tuple[float, float]:

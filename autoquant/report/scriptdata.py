@@ -7,14 +7,14 @@
      "attempts": [{"utc": […], "status": […], "score": […], …}, …]}
 
 `competitors`, `control`, `ends` and `attempts` go by index. In a column the n-th value is that of attempt n; a column
-in which nothing is known is left out, and `description` where every attempt has its row. `utc` is seconds since 1970,
-each after the first as the difference to the one before; `status` counts into `statuses`; `ends` says where a
-competitor's lines end on the axes it has a place on.
+in which nothing is known is left out, and `description` where every attempt has its row. Of a race that is
+not read whole only what the charts need is here, rounded (`lean`). `utc` is seconds since 1970, each after the first as
+the difference to the one before; `status` counts into `statuses`; `ends` says where a competitor's lines end on the
+axes it has a place on.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -22,10 +22,9 @@ from typing import Any
 from autoquant.ledger.records import STATUSES
 from autoquant.report import axes, reading
 from autoquant.report.axes import Axis
+from autoquant.report.instants import seconds
 from autoquant.report.model import Attempt, Entrant, Race
 
-WHOLE = 5000
-"""Attempts of which everything is in the page; of larger races what the charts need, rounded (`lean`)."""
 RELOAD = 60
 """Seconds after which a watched page takes its new version."""
 DIGITS = 16
@@ -64,7 +63,7 @@ _REST: dict[str, Callable[[Attempt], Any]] = {
 
 def script_data(race: Race, *, watched: bool = False) -> dict[str, Any]:
     """Plain values, JSON at last. The page of a watched race takes its new version until everybody has ended."""
-    lean = race.attempts > WHOLE
+    lean = race.attempts > reading.WHOLE
     left_out = DESCRIPTION if race.attempts <= reading.ROWS else ""
     offered = axes.offered(race.entrants)
     return {
@@ -90,7 +89,7 @@ def columns(attempts: Sequence[Attempt], *, lean: bool, left_out: str = "") -> d
     words = [*STATUSES, OPEN]
     found: dict[str, list[Any]] = {"status": [words.index(attempt.status or OPEN) for attempt in attempts]}
     if not lean:
-        moments = [_seconds(attempt.utc) for attempt in attempts]
+        moments = [int(seconds(attempt.utc)) for attempt in attempts]
         found["utc"] = [*moments[:1], *(after - before for before, after in pairwise(moments))]
     for name, read in (_CORE if lean else _CORE | _REST).items():
         values = [read(attempt) for attempt in attempts]
@@ -102,10 +101,6 @@ def columns(attempts: Sequence[Attempt], *, lean: bool, left_out: str = "") -> d
 
 def _ends(entrant: Entrant, offered: Sequence[Axis]) -> dict[str, float]:
     return {axis.value: axes.extent(entrant, axis) for axis in offered if axes.present([entrant], axis)}
-
-
-def _seconds(utc: str) -> int:
-    return int(dt.datetime.fromisoformat(utc).timestamp())
 
 
 def _rounded(value: float | None, decimals: int) -> float | None:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from autoquant.report import figures as fig
+from autoquant.report.axes import last_attempt
 from autoquant.report.discovery import Discoveries, Keep
 from autoquant.report.figures import Scale, tag
 from autoquant.report.frames import fit, is_narrow, stamp
@@ -68,7 +69,7 @@ def label_room(number: int) -> float:
 
 def _lanes(rows: Sequence[Discoveries], width: float, block: float) -> tuple[_Lane, _Lane]:
     narrow = is_narrow(width)
-    last = float(max(max(one.entrant.budget, len(one.entrant.attempts)) for one in rows) or 1)
+    last = last_attempt([one.entrant for one in rows])
     times = [utc for one in rows for a in one.entrant.attempts for utc in (a.opened_utc, a.utc)]
     low, high = (seconds(min(times)), seconds(max(times))) if times else (0.0, 1.0)
     end = width - label_room(int(last)) / 2  # a label at the last attempt stays inside

@@ -78,9 +78,8 @@ def _axis(tree: _Tree, bottom: float, narrow: bool) -> list[Markup]:
 
 
 def _trunk(tree: _Tree) -> Markup:
-    until = max((a.number for a in tree.entrant.attempts if a.status is not None), default=0)
-    level = fig.coordinate(tree.top)
-    return tag("path", d=f"M{fig.coordinate(tree.x(0))} {level}H{fig.coordinate(tree.x(until))}", class_="line trunk")
+    start, end = (fig.coordinate(tree.x(number)) for number in (SEED, tree.entrant.last_closed))
+    return tag("path", d=f"M{start} {fig.coordinate(tree.top)}H{end}", class_="line trunk")
 
 
 def _lines(tree: _Tree) -> Markup:

@@ -86,14 +86,14 @@ def test_a_large_race_gives_what_the_charts_need_and_says_that_it_is_a_part(
     case: RaceCase, monkeypatch: pytest.MonkeyPatch
 ):
     race = collect(case.state, "autumn").race
-    monkeypatch.setattr("autoquant.report.scriptdata.WHOLE", 19)
+    monkeypatch.setattr("autoquant.report.reading.WHOLE", 19)
     lean = script_data(race)
     assert lean["lean"]
     assert {"status", "score", "delta", "tokens", "cost_usd", "agent_seconds"} == set(lean["attempts"][0])
     for attempt, score in zip(race.entrants[0].attempts, lean["attempts"][0]["score"], strict=True):
         assert (attempt.score is None) is (score is None)
         assert attempt.score is None or abs(attempt.score - score) <= 5e-6
-    monkeypatch.setattr("autoquant.report.scriptdata.WHOLE", 20)
+    monkeypatch.setattr("autoquant.report.reading.WHOLE", 20)
     assert not script_data(race)["lean"]
 
 

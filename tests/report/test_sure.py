@@ -13,8 +13,8 @@ from race_cases import SEED_FOLDS, RaceCase, shifted
 from autoquant.arena.command import main
 from autoquant.report import plain_leaderboard, race_leaderboard, report_facts
 from autoquant.report.evidence_pairs import Versus
+from autoquant.report.findings import separation_words
 from autoquant.report.page import page
-from autoquant.report.panels.sure import separation_words
 from autoquant.stats.conventions import CONVENTIONS
 
 RUNS = [run / 10 for run in range(1, 40)]

@@ -8,7 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from autoquant.ledger.records import ACCEPTED
 from autoquant.report import rates, timeline, trees
+from autoquant.report.axes import last_attempt
 from autoquant.report.discovery import Discoveries, discoveries
 from autoquant.report.frames import Drawing
 from autoquant.report.lineage import twigs
@@ -43,7 +45,7 @@ class Tree:
     @property
     def left_out(self) -> bool:
         """Whether the drawing holds fewer."""
-        return sum(attempt.status in ("keep", "search", "archive") for attempt, _ in self.rows) < self.accepted
+        return sum(attempt.status in ACCEPTED for attempt, _ in self.rows) < self.accepted
 
 
 def context(race: Race, table: Sequence[Standing]) -> dict[str, Any]:
@@ -74,7 +76,7 @@ def context(race: Race, table: Sequence[Standing]) -> dict[str, Any]:
 
 def _lineages(race: Race, found: Sequence[Discoveries]) -> dict[str, Any]:
     """Trees of the first competitors that have something to draw, and what is not drawn."""
-    last = float(max((max(e.budget, len(e.attempts)) for e in race.entrants), default=1) or 1)
+    last = last_attempt(race.entrants)
     sizes = [len(twigs(one.entrant.attempts)) for one in found]
     grown = [one for one, size in zip(found, sizes, strict=True) if size]
     return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +10,11 @@ from markupsafe import Markup
 
 from autoquant.protocol import PROTOCOL
 from autoquant.report import forest, strips
-from autoquant.report.evidence import Evidence
+from autoquant.report.evidence import NOT_LOOKED_INTO, Evidence
 from autoquant.report.evidence_pairs import Ranking, Versus
 from autoquant.report.evidence_scores import ScoreEstimate
 from autoquant.report.evidence_search import Search
+from autoquant.report.findings import separation_words
 from autoquant.report.frames import Drawing
 from autoquant.report.model import Entrant, Race, Standing
 from autoquant.report.nulls import WORDS, Held, NullTable
@@ -30,7 +30,6 @@ PAIRS_OPEN = 15
 FIRST_AGAINST, NEIGHBOURS = 12, 24
 PAIRS_MOST = 120
 """On the page; `--json` has all."""
-CENTURY = 1200
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,7 @@ def context(race: Race, table: Sequence[Standing], evidence: Evidence) -> dict[s
     far = [] if few else [pair for pair in pairs if not _matters(pair)]
     return {
         "conventions": CONVENTIONS,
+        "not_looked_into": NOT_LOOKED_INTO,
         "evidence": evidence,
         "forests": [_forest(race, entrants, evidence, one) for one in evidence.nulls.tables[:TABLES_MOST]],
         "null_words": WORDS,
@@ -119,38 +119,6 @@ def pair_rows(ranking: Ranking, pairs: Sequence[Versus]) -> list[PairRow]:
             PairRow(pair, ranking.units[pair.first].name, ranking.units[pair.second].name, drawing, words)
         )  # fmt: skip
     return rows
-
-
-def separation_words(pair: Versus) -> str:
-    """What a pair's test came to."""
-    if pair.separated:
-        return "separates"
-    if pair.missing:
-        return f"not compared: {pair.missing}"
-    if pair.difference == 0.0:
-        return "not separable: the same"
-    if (pair.difference or 0.0) < 0.0:
-        return "not separable: days and score disagree"
-    needs = [words for words in (_months(pair.months), _races(pair.races)) if words]
-    return f"not separable: {', or '.join(needs)}" if needs else "not separable"
-
-
-def _months(months: float | None) -> str:
-    if months is None or math.isinf(months):
-        return ""
-    if months < 1.0:
-        return "at the edge"
-    if months > CENTURY:
-        return "more than 100 more years"
-    if months >= 48.0:
-        return f"about {months / 12:.0f} more years"
-    return f"about {months:.0f} more months"
-
-
-def _races(races: float | None) -> str:
-    if races is None or math.isinf(races):
-        return ""
-    return f"about {races:,.0f} races each" if races <= 1000 else "more than 1,000 races each"
 
 
 def _matters(pair: Versus) -> bool:
