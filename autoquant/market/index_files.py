@@ -124,7 +124,7 @@ def _table(path: Path) -> pd.DataFrame:
             return table
         return pd.read_csv(path, dtype=str, sep=_separator(path))
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
+        raise DataError(f"{path}: no such file", "name a CSV or parquet file of minute bars") from None
     except ImportError:
         raise DataError(f"{path}: reading parquet needs pyarrow", "uv sync --extra parquet, or bring CSV") from None
     except (OSError, EOFError, zlib.error, ValueError) as error:

@@ -75,7 +75,9 @@ def _status(options: Options) -> int:
 
     state = graded_state(options.state_dir)
     if not race_names(state):
-        raise UserError(f"there is no record of the graded track in {state}", "begin one: arena.py tasks race")
+        raise UserError(
+            f"there is no record of the graded track in {state}", "begin one: arena.py tasks race --competitors NAME"
+        )
     table = table_of(race_view(find_race(state, options.race)))
     if options.json:
         cli.emit_json(table)

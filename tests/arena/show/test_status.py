@@ -17,13 +17,14 @@ from autoquant.arena.show import display
 from autoquant.arena.show.status import (
     Last,
     RaceStatus,
+    VerdictStatus,
     find_race,
     holder,
     race_status,
     read_view,
     status_of,
 )
-from autoquant.arena.show.table import plain_table, table_rows
+from autoquant.arena.show.table import lockbox_lines, plain_table, table_rows
 from autoquant.arena.show.voice import Voice
 from autoquant.arena.stop import stop
 from autoquant.arena.watch import watch
@@ -78,6 +79,16 @@ def test_the_table_is_plain_text_with_one_line_per_competitor(raced: World):
     assert lines[1].split() == ["alice", "3/5", "0.90", "▲0.80", "0.90", "#3", "crash", "–", "–"]
     assert lines[2].startswith("paused · 1 fault · 1 violation")
     assert ["faults", "  2026-11-30 00:00 UTC  alice #3  EvaluationCut: gone"] == lines[3:]
+
+
+def test_a_sealed_verdict_says_whose_line_is_the_seeds(raced: World):
+    status = race_status(raced.layout)
+    sealed = (VerdictStatus("seed", 1.5, "confirmed", 0.96), VerdictStatus("alice", 1.5, "confirmed", 0.96))
+    (alice,) = status.competitors
+    opened = replace(status, lockbox=sealed)
+    unmoved = replace(opened, competitors=(replace(alice, champion=replace(alice.champion, attempt=0)),))
+    assert "  alice  confirmed  Sharpe 1.50  PSR 0.960" == lockbox_lines(opened)[2]
+    assert "  alice  confirmed  Sharpe 1.50  PSR 0.960  kept the seed" == lockbox_lines(unmoved)[2]
 
 
 def test_the_live_table_shows_the_same_cells(raced: World):
