@@ -101,9 +101,10 @@ def _drawn(bars: Bars, whole: Trades, key: bytes) -> list[Probe]:
     found = []
     for last in (at, np.append(at[1:], len(bars)) - 1):
         earned = np.maximum((change * (closes[last] - closes[at - 1])).sum(axis=1), 0.0)
-        chances = int(np.count_nonzero(earned))
-        if chances:
-            places = rng.choice(len(at), min(DRAWN, chances), replace=False, p=earned / earned.sum())
+        if earned.any():
+            chances = earned / earned.sum()
+            # Beside a fortune a chance may round to 0.
+            places = rng.choice(len(at), min(DRAWN, np.count_nonzero(chances)), replace=False, p=chances)
             for number, place in enumerate(places):
                 against = -JUMP * np.sign(change[place]) * (number % 2)
                 found.append(Probe(int(at[place]), replaced=True, jump=(float(against[0]), float(against[1]))))

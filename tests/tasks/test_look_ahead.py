@@ -460,6 +460,12 @@ def test_changes_that_earned_by_luck_hide_no_others_from_the_draw(bars) -> None:
     assert len({tuple(cuts) for cuts in drawn}) > 90
 
 
+def test_what_earned_next_to_nothing_beside_a_fortune_is_drawn_without_an_error(bars) -> None:
+    rise = int(np.flatnonzero(np.diff(bars.close("nifty")) > 0)[1_000]) + 1
+    whole = Trades(np.arange(rise, rise + 4), np.array([[10_000.0, 0.0], [0.0, 0.0], [5e-324, 0.0], [1e-323, 0.0]]))
+    assert rise in {one.cut for one in probes(bars, whole, KEY)}
+
+
 def test_the_same_key_draws_the_same_cuts_and_what_earned_nothing_is_not_drawn(bars) -> None:
     falls = np.flatnonzero(np.diff(bars.close("nifty")) < 0) + 1
     falls = falls[(falls > 800) & (np.diff(falls, append=BARS) > 1)]
