@@ -104,7 +104,7 @@ def _drawn(bars: Bars, whole: Trades, key: bytes) -> list[Probe]:
         if earned.any():
             chances = earned / earned.sum()
             # Beside a fortune a chance may round to 0.
-            places = rng.choice(len(at), min(DRAWN, np.count_nonzero(chances)), replace=False, p=chances)
+            places = rng.choice(len(at), min(DRAWN, int(np.count_nonzero(chances))), replace=False, p=chances)
             for number, place in enumerate(places):
                 against = -JUMP * np.sign(change[place]) * (number % 2)
                 found.append(Probe(int(at[place]), replaced=True, jump=(float(against[0]), float(against[1]))))
