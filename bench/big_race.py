@@ -96,8 +96,15 @@ class _Answer:
     days: list[str]
 
     def text(self) -> str:
-        text = codec.canonical(codec.encode(self.evaluation) | {"folds": self.folds})
+        plain = codec.encode(replace(self.evaluation, gates=()))
+        text = codec.canonical(plain | {"folds": self.folds, "gates": _encoded(self.evaluation.gates)})
         return text.replace('"daily_returns":[]', f'"daily_returns":[{",".join(self.days)}]', 1)
+
+
+@cache
+def _encoded(gates: tuple[GateResult, ...]) -> Any:
+    """A race has a handful of different ones."""
+    return codec.encode(gates)
 
 
 class _Book:
@@ -128,14 +135,20 @@ class _Book:
     def write(self, path: Path, text: Callable[[], str], owner: tuple[str, int] | None = None) -> str:
         """A file of an attempt, or of nobody's; its digest."""
         data = text().encode()
+        self._keep(path, data, text, owner)
+        return sha256_bytes(data)
+
+    def blob(self, text: Callable[[], str], owner: tuple[str, int] | None = None) -> str:
+        data = text().encode()
+        digest = sha256_bytes(data)
+        self._keep(self.layout.blob(digest), data, text, owner)
+        return digest
+
+    def _keep(self, path: Path, data: bytes, text: Callable[[], str], owner: tuple[str, int] | None) -> None:
         if self._later is None or owner is None:
             _put(path, data)
         else:
             self._later.setdefault(owner, []).append((path, text))
-        return sha256_bytes(data)
-
-    def blob(self, text: Callable[[], str], owner: tuple[str, int] | None = None) -> str:
-        return self.write(self.layout.blob(sha256_bytes(text().encode())), text, owner)
 
     def close(self) -> None:
         self.layout.ledger.write_text("".join(line + "\n" for line in self._lines))
