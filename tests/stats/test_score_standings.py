@@ -60,6 +60,21 @@ def test_who_holds_the_same_is_best_as_often_wherever_it_stands(competitors):
     assert found[0] == found[-1]
 
 
+def with_sharpe(seed: int, yearly: float) -> np.ndarray:
+    days = noise(seed, 122, 1)[:, 0]
+    days = days - days.mean()
+    return days + yearly * days.std(ddof=1) / math.sqrt(365)
+
+
+def test_equal_scores_are_best_as_often_however_their_folds_differ():
+    # 1 = 1 − 0 = 1.5 − ½ · 1; a resample spreads equal folds most, which is no reason to put them second
+    swinging = (2.5, 0.5) * 3
+    panels = [np.column_stack([with_sharpe(k, 1.0), with_sharpe(50 + k, swinging[k])]) for k in range(6)]
+    even, uneven = standings(panels, generator(), samples=400)
+    assert even.score == pytest.approx(uneven.score)
+    assert 0.5 == pytest.approx(even.best, abs=0.06)
+
+
 def test_who_never_trades_scores_zero_without_error():
     idle = standings([np.column_stack([p, np.zeros(122)]) for p in folds(0, 1)], generator(), samples=50)[1]
     assert (0.0, 0.0, 0.0) == (idle.score, idle.standard_error, idle.low)
