@@ -15,6 +15,8 @@ from autoquant.tasks import episode
 from autoquant.tasks.openenv_models import TaskAction, TaskObservation, TaskState
 from autoquant.tasks.spec import ORDER
 
+MAXIMUM_ID = 255
+"""Characters of an episode's name that are kept, whatever the client sent for one."""
 REMEMBERED = 32
 """Answers kept by request id, for a client that asks again after its own time-out."""
 
@@ -40,7 +42,7 @@ class TaskEnvironment(Environment[TaskAction, TaskObservation, TaskState]):
         except UserError as error:
             return self._refused(f"{error.message}; {error.hint}")
         self._answers.clear()
-        self._id, self._task = episode_id or str(uuid.uuid4()), observation.task
+        self._id, self._task = str(episode_id or uuid.uuid4())[:MAXIMUM_ID], observation.task
         return _told(observation)
 
     def step(self, action: TaskAction, timeout_s: float | None = None, **kwargs: Any) -> TaskObservation:

@@ -355,6 +355,16 @@ def test_a_step_before_the_first_reset_is_told_so(server: Served) -> None:
     run(story())
 
 
+@pytest.mark.parametrize(("name", "kept_as"), [(["x"], "['x']"), ("e" * 1_000, "e" * 255), ("mine", "mine")])
+def test_an_episode_has_a_name_of_a_kind_that_can_be_told(server: Served, name: Any, kept_as: str) -> None:
+    async def story() -> None:
+        async with raw(server) as connection:
+            await ask(server, connection, {"type": "reset", "data": {"task": "easy", "episode_id": name}})
+            assert kept_as == (await ask(server, connection, {"type": "state"}))["data"]["episode_id"]
+
+    run(story())
+
+
 def test_a_message_of_many_megabytes_closes_its_own_connection_alone(server: Served) -> None:
     async def story() -> None:
         async with raw(server) as other:
