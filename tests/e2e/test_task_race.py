@@ -45,12 +45,13 @@ assert "The task is over" in run("--final", "-m", "good enough").stdout
 """
 
 
-def steps_used(checkout: Checkout) -> dict[str, int]:
+def standings(checkout: Checkout) -> dict[str, tuple[int, str | None]]:
+    """Steps used, and why it ended, by task."""
     ledgers = list((checkout.root / "state" / "tasks" / "races").glob("*/ledger.jsonl"))
     if not ledgers:
         return {}
     view = Ledger.open(ledgers[0]).view
-    return {racer.joined.task: len(racer.closed) for racer in view.competitors.values()}
+    return {racer.joined.task: (len(racer.closed), racer.ended) for racer in view.competitors.values()}
 
 
 @pytest.mark.slow
@@ -71,7 +72,7 @@ def test_a_graded_race_is_stopped_resumed_and_shown_beside_the_race(checkout: Ch
 
     begun = checkout.start(*race, "--steps", "3")
     for _ in range(300):
-        if steps_used(checkout) == {"easy": 2, "medium": 1, "hard": 1}:
+        if standings(checkout) == {"easy": (2, "done"), "medium": (1, None), "hard": (1, None)}:
             break
         assert begun.poll() is None, "it ended by itself"
         time.sleep(0.2)
@@ -99,7 +100,7 @@ def test_a_graded_race_is_stopped_resumed_and_shown_beside_the_race(checkout: Ch
     assert ["sol", "easy", "0.90", "2/3", "done"] == said.splitlines()[1].split()[:5]
     assert "for 1.00: trades, pnl, drawdown" in said
 
-    assert "nobody races twice" in checkout.refusal(*race, "--race", table["race"])
+    assert "a task is handed in once" in checkout.refusal(*race, "--race", table["race"])
     log = checkout.run("arena.py", "logs", "sol-hard", "--state-dir", "state/tasks")
     assert "final submission: score 1.00" in log
     assert "Sharpe ratio on the hidden" not in log
