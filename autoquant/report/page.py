@@ -33,7 +33,8 @@ from autoquant.report.panels import (
 )
 from autoquant.report.render import render
 from autoquant.report.scene import Scene
-from autoquant.report.scriptdata import RELOAD, script_data
+from autoquant.report.scriptdata import script_data
+from autoquant.report.watch import SECONDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,7 @@ def _page(studied: Studied | None, home: Path, source: str | None, watched: bool
     if studied is not None:
         return race_page(studied, watched=watched)
     notes = journal.read_journal(home, source)
-    reload = RELOAD if watched else None
+    reload = SECONDS if watched else None
     return journal_page(notes, reload) if notes is not None else empty_page(reload)
 
 

@@ -24,9 +24,8 @@ from autoquant.report import axes, reading
 from autoquant.report.axes import Axis
 from autoquant.report.instants import seconds
 from autoquant.report.model import Attempt, Entrant, Race
+from autoquant.report.watch import SECONDS
 
-RELOAD = 60
-"""Seconds after which a watched page takes its new version."""
 DIGITS = 16
 """Of a strategy's digest: enough to find its blob."""
 OPEN = "open"
@@ -71,7 +70,7 @@ def script_data(race: Race, *, watched: bool = False) -> dict[str, Any]:
         "source": race.source.name,
         "warning": race.source.banner or None,
         "stamp": race.source.stamp.lower(),
-        "reload": RELOAD if watched and not race.finished else None,
+        "reload": SECONDS if watched and not race.finished else None,
         "seed": race.seed_score,
         "floor": race.noise_floor,
         "lean": lean,

@@ -45,4 +45,4 @@ def sealed_strip(
     if came is not None:
         mark = tag("circle", cx=x(came), cy=MIDDLE, r=3.6, class_="mark")
         parts.append(mark if index is None else fig.marker(index, x(came), MIDDLE, "mark"))
-    return strip(HEIGHT, *parts, label=words, width=WIDTH, index=index, else_="reference")
+    return strip(HEIGHT, *parts, label=words, width=WIDTH, index=index, otherwise="reference")

@@ -114,16 +114,16 @@ def whisker(x: Scale, interval: Span, level: float) -> Markup:
 
 
 def strip(
-    height: float, *parts: Markup, label: str, width: float = WIDTH, index: int | None = None, else_: str = ""
+    height: float, *parts: Markup, label: str, width: float = WIDTH, index: int | None = None, otherwise: str = ""
 ) -> Markup:
-    """The drawing in a cell, in the colour of a competitor or in that of the class `else_`.
+    """The drawing in a cell, in the colour of a competitor or in that of the class `otherwise`.
 
     Parameters
     ----------
     label : the same for those who do not see it.
     index : the competitor's place; None for others.
     """
-    colour = else_ if index is None else f"a{index}"
+    colour = otherwise if index is None else f"a{index}"
     return tag(
         "svg",
         *parts,

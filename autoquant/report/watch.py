@@ -8,7 +8,8 @@ from itertools import count
 from autoquant.clock import Clock
 from autoquant.errors import AutoQuantError
 
-SECONDS = 60.0
+SECONDS = 60
+"""After so many a watched page is drawn again, and an open one takes its new version."""
 
 
 def redraw(draw: Callable[[], object], clock: Clock, note: Callable[[str], None], *, rounds: int | None = None) -> None:
