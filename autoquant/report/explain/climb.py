@@ -10,9 +10,9 @@ from markupsafe import Markup
 from autoquant.protocol import PROTOCOL
 from autoquant.report import figures as fig
 from autoquant.report.explain import pen
-from autoquant.report.explain.luck import rise
 from autoquant.report.figures import Point, Scale, tag
 from autoquant.report.frames import axis, fit, is_narrow
+from autoquant.report.layers import correction
 from autoquant.report.text import fixed
 
 FLOOR = 0.31
@@ -64,7 +64,7 @@ def climb() -> Climb:
     for number in range(1, PROTOCOL.budget + 1):
         score = working[-1][1] + float(draw.normal(_BROWSE, _SPREAD))
         status = "discard"
-        if score - champion[-1][1] > FLOOR * rise(number):
+        if score - champion[-1][1] > FLOOR * correction(number):
             status = "keep"
             champion.append((number, score))
             working.append((number, score))
@@ -82,7 +82,7 @@ def climb_drawing(width: float) -> Markup:
     last = PROTOCOL.budget
     top = max(one.score for one in made.tries)
     x = Scale(0.0, last, 40.0, width - (84.0 if narrow else 300.0))
-    y = Scale(-0.5, max(top, made.champion[-1][1] + FLOOR * rise(last)) + 0.08, 284.0, 24.0)
+    y = Scale(-0.5, max(top, made.champion[-1][1] + FLOOR * correction(last)) + 0.08, 284.0, 24.0)
     inside = [(x(one.number), y(one.score)) for one in made.tries if one.score >= y.low]
     below = [(x(one.number), y.start) for one in made.tries if one.score < y.low]
     steps = [
@@ -107,7 +107,7 @@ def climb_drawing(width: float) -> Markup:
     ]
     champion, working = made.champion[-1][1], made.working[-1][1]
     said = (
-        (champion + FLOOR * rise(last), "next keep", "what the next keep has to reach"),
+        (champion + FLOOR * correction(last), "next keep", "what the next keep has to reach"),
         (working, "working", "working parent: the next edit starts here"),
         (champion, "champion", "champion"),
     )
@@ -126,7 +126,7 @@ def _band(made: Climb, x: Scale, y: Scale) -> list[Point]:
     lower: list[Point] = []
     for (start, score), end in zip(made.champion, ends, strict=True):
         for number in range(max(1, start), end + 1):
-            upper.append((x(number), y(score + FLOOR * rise(number))))
+            upper.append((x(number), y(score + FLOOR * correction(number))))
             lower.append((x(number), y(score)))
     return [*lower, *reversed(upper)]
 

@@ -13,6 +13,7 @@ from autoquant.report import figures as fig
 from autoquant.report.explain import pen
 from autoquant.report.figures import Scale, tag
 from autoquant.report.frames import axis, fit, is_narrow
+from autoquant.report.layers import correction
 from autoquant.report.text import fixed
 from autoquant.stats.maximum import expected_maximum
 from autoquant.stats.placebo import placebo_test
@@ -31,14 +32,9 @@ def bar(attempts: int) -> float:
     return float(-ndtri(PROTOCOL.ratchet.alpha / attempts))
 
 
-def rise(attempts: int) -> float:
-    """z(n): the bar of the n-th attempt in units of the first one's; the noise floor is multiplied by it."""
-    return bar(attempts) / bar(1)
-
-
 def luck_rows() -> tuple[tuple[int, float, float, float], ...]:
     """(n, expected best of n without skill, the bar, z(n)) for the table behind the chart."""
-    return tuple((n, expected_maximum(n), bar(n), rise(n)) for n in _SHOWN_AT if n <= PROTOCOL.budget)
+    return tuple((n, expected_maximum(n), bar(n), correction(n)) for n in _SHOWN_AT if n <= PROTOCOL.budget)
 
 
 def luck_drawing(width: float) -> Markup:
@@ -62,7 +58,7 @@ def luck_drawing(width: float) -> Markup:
         parts.append(fig.text(x.end + 12, at_bar, f"bar {fixed(bar(last), 2)}", "label strong"))
         parts.append(fig.text(x.end + 12, at_best, f"luck {luckiest}", "label strong"))
     else:
-        more = (f"at attempt {last}, {fixed(rise(last), 2)} times the first",)
+        more = (f"at attempt {last}, {fixed(correction(last), 2)} times the first",)
         parts.append(pen.titled(x.end + 12, at_bar, f"the bar: {fixed(bar(last), 2)}", more))
         parts.append(
             pen.titled(x.end + 12, at_best, f"the luckiest of {last}: {luckiest}", ("expected, without skill",))
@@ -112,9 +108,10 @@ def blind_scores() -> tuple[float, ...]:
 def placebo_rows() -> tuple[tuple[str, float, int, float], ...]:
     """(agent, champion score, searchers at or above it, p) of the example."""
     blind = blind_scores()
+    tests = [placebo_test(score, blind) for score in AGENTS]
     return tuple(
-        (name, score, sum(value >= score for value in blind), placebo_test(score, blind).p_value)
-        for name, score in zip(("first agent", "second agent"), AGENTS, strict=True)
+        (name, score, test.at_least, test.p_value)
+        for name, score, test in zip(("first agent", "second agent"), AGENTS, tests, strict=True)
     )
 
 

@@ -10,6 +10,7 @@ from autoquant.report import sources, text
 from autoquant.report.colour import ink
 from autoquant.report.explain import blindness, calendar, climb, fills, luck, machine
 from autoquant.report.frames import Drawing
+from autoquant.report.layers import correction
 from autoquant.report.render import render
 
 INKS = ("#1D6FB8", "#C2571A", "#2F8A57", "#8A4FB0")
@@ -63,8 +64,8 @@ def _numbers() -> dict[str, Any]:
         },
         "cost_rows": fills.cost_rows(),
         "luck_rows": luck.luck_rows(),
-        "rise_ten": luck.rise(10),
-        "rise_last": luck.rise(PROTOCOL.budget),
+        "rise_ten": correction(10),
+        "rise_last": correction(PROTOCOL.budget),
         "floor": text.fixed(round(climb.FLOOR, 1), 1),
         "climb_floor": text.fixed(climb.FLOOR, 2),
         "climb_keeps": text.count(len(made.numbers("keep")), "keep"),
