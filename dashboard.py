@@ -29,7 +29,10 @@ def main(argv: list[str] | None = None) -> int:
     cli.one_blas_thread()
 
     from autoquant.clock import SystemClock
+    from autoquant.ledger.races import require_races
     from autoquant.report import Drawn, redraw, render_report
+
+    require_races(options.state_dir)
 
     def draw() -> Drawn:
         source = _source(options.data_dir)

@@ -264,7 +264,15 @@ def _doctor(options: Options) -> int:
     return 0 if diagnosis.can_start else 2
 
 
+def _races_only(options: Options) -> None:
+    """Refuse the graded track's folder; stop and logs work there too."""
+    from autoquant.ledger.races import require_races
+
+    require_races(options.state_dir)
+
+
 def _start(options: Options) -> int:
+    _races_only(options)
     from autoquant.arena.launch import StartOptions, start
     from autoquant.arena.show.status import race_status
     from autoquant.arena.show.table import plain_table
@@ -308,6 +316,7 @@ def _stop(options: Options) -> int:
 
 
 def _status(options: Options) -> int:
+    _races_only(options)
     from autoquant.arena.show.status import find_race, race_status
     from autoquant.arena.show.table import plain_table
     from autoquant.arena.watch import watch
@@ -341,6 +350,7 @@ def _logs(options: Options) -> int:
 
 
 def _lockbox(options: Options) -> int:
+    _races_only(options)
     from autoquant.arena.opening import LockboxOptions, open_lockbox_of
     from autoquant.arena.show.status import find_race, race_status
 
@@ -366,6 +376,7 @@ def _lockbox(options: Options) -> int:
 
 
 def _placebo(options: Options) -> int:
+    _races_only(options)
     from autoquant.arena.placebo_answer import PlaceboOptions, placebo, show
 
     answer = placebo(
@@ -389,6 +400,7 @@ def _placebo(options: Options) -> int:
 
 def _report(options: Options) -> int:
     cli.one_blas_thread()
+    _races_only(options)
     from autoquant.arena.show.status import find_race
     from autoquant.clock import SystemClock
     from autoquant.report import Drawn, redraw, render_report

@@ -6,6 +6,8 @@ import json
 import stat
 from pathlib import Path
 
+from autoquant.errors import UserError
+
 _FIRST_LINE_BYTES = 1 << 20
 
 
@@ -21,6 +23,28 @@ def race_names(state: Path) -> tuple[str, ...]:
         if created is not None:
             found.append((*created, ledger.parent.name))
     return tuple(name for _, _, name in sorted(found))
+
+
+def require_races(state: Path) -> None:
+    """Refuse a folder of records of the graded track where races are meant: nothing in them ranks or has a lockbox.
+
+    Raises
+    ------
+    UserError : the newest record below `state` is one of the graded track.
+    """
+    names = race_names(state)
+    if not names:
+        return
+    try:
+        with (state / "races" / names[-1] / "ledger.jsonl").open("rb") as handle:
+            graded = json.loads(handle.readline(_FIRST_LINE_BYTES))["body"]["kind"] == "tasks"
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # its reader says what is wrong with it
+    if graded:
+        raise UserError(
+            f"{state} holds records of the graded track, not races",
+            "arena.py tasks status shows them, arena.py tasks race goes on; stop and logs take this --state-dir",
+        )
 
 
 def _created_utc(ledger: Path) -> tuple[str, int] | None:

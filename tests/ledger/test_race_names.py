@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from ledger_cases import UTC, created
 
+from autoquant.errors import UserError
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
-from autoquant.ledger.races import race_names
+from autoquant.ledger.races import race_names, require_races
 
 
 def race(state: Path, name: str, utc: str = UTC) -> RaceLayout:
@@ -36,3 +39,16 @@ def test_what_cannot_be_read_troubles_only_its_own_readers(tmp_path: Path):
     RaceLayout(tmp_path, "damaged").ledger.write_text("{}\n")
     RaceLayout(tmp_path, "torn").ledger.write_text('{"utc":"2026')
     assert ("damaged", "good") == race_names(tmp_path)
+
+
+def test_records_of_the_graded_track_are_refused_where_races_are_meant(tmp_path: Path):
+    require_races(tmp_path)
+    race(tmp_path, "autumn")
+    RaceLayout(tmp_path, "damaged").root.mkdir()
+    RaceLayout(tmp_path, "damaged").ledger.write_text("{}\n")
+    require_races(tmp_path)
+    layout = RaceLayout(tmp_path / "tasks", "graded")
+    layout.root.mkdir(parents=True)
+    Ledger.open(layout.ledger).append(replace(created(race="graded"), kind="tasks"), UTC)
+    with pytest.raises(UserError, match="holds records of the graded track, not races"):
+        require_races(tmp_path / "tasks")
