@@ -13,6 +13,8 @@ from autoquant.report import evidence_pairs
 from autoquant.report.collect import collect
 from autoquant.report.evidence import standing_evidence
 from autoquant.report.evidence_pairs import Ranking
+from autoquant.stats.difference import plain_difference
+from autoquant.stats.separation import months_to_separate
 
 
 def ranked(state: Path) -> Ranking:
@@ -36,6 +38,10 @@ def test_two_of_equal_skill_share_the_rank_and_months_that_would_separate_them_a
     assert pair.months is not None
     assert pair.months > 100
     assert pair.races is None
+    days = plain_difference(*(path(seed, skill, market()).ravel() for seed, skill in ((1, 1.4), (2, 1.3))))
+    assert days is not None
+    whole = months_to_separate(days.difference, days.standard_error, days.observations)
+    assert whole - 732 / (365 / 12) == pytest.approx(pair.months)  # beyond those there are
 
 
 def test_a_clearly_better_one_separates(tmp_path: Path):
@@ -166,6 +172,23 @@ def test_a_single_race_separates_from_replicates_when_it_separates_from_each(tmp
     found = ranked(tmp_path / "one")
     assert {"star": 1, "sol": 1} == by_name(found)
     assert not found.pairs[0].replicates
+
+
+def test_a_single_race_above_one_replicate_and_below_another_asks_nothing_that_could_separate(tmp_path: Path):
+    champions(tmp_path, {"sol-1": 8.0, "sol-2": -9.0, "luna": 1.0}, groups=GROUPS)
+    (pair,) = ranked(tmp_path).pairs
+    assert 1.0 == pair.p_value == pair.p_holm
+    assert not pair.separated
+
+
+def test_a_replicate_that_holds_the_seed_makes_its_pair_no_other_ones_question(tmp_path: Path):
+    case = champions(tmp_path, {"sol-1": 1.5, "star": 6.5}, groups=GROUPS)
+    for name, group in (("sol-2", GROUPS["sol-2"]), ("idle", "")):
+        case.join(name, group=group)
+        crashed(case, name)
+    found = ranked(tmp_path)
+    assert ["star", "sol", "idle"] == [unit.name for unit in found.units]
+    assert 3 == found.questions == len(found.pairs)
 
 
 def test_a_lone_replicate_stands_under_its_own_name(tmp_path: Path):
