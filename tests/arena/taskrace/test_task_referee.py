@@ -34,7 +34,7 @@ def easy(tasks: TaskWorld) -> Path:
 
 
 def words(reply: Reply) -> str:
-    return answer_text(Answers(None, reply))
+    return answer_text(Answers(None, reply, graded=True))
 
 
 def test_a_backtest_is_one_step_with_its_rung_and_the_agents_own_figures(referee, tasks, easy) -> None:
