@@ -93,6 +93,14 @@ def test_anything_but_the_real_thing_is_not_publishable(tmp_path: Path, facts: d
     assert (reason,) == trust.publishable(opened(complete(tmp_path, **facts))).reasons
 
 
+def test_one_altered_evaluation_stands_against_publishing(tmp_path: Path):
+    case = complete(tmp_path)
+    opened(case)
+    file = case.layout.evaluation("a", 1)
+    file.write_bytes(file.read_bytes() + b" ")
+    assert ("1 evaluation file not as recorded",) == trust.publishable(race(case)).reasons
+
+
 def test_an_unfinished_race_says_how_far_it_is_and_is_no_alarm(tmp_path: Path):
     case = complete(tmp_path)
     assert ("race not finished", "sealed year not judged") == trust.publishable(race(case)).reasons
