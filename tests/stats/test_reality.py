@@ -17,7 +17,8 @@ def examined(panel, seed: int = 0, samples: int = 399, mean_block: float | None 
 
 
 def test_the_definition_written_out():
-    panel = noise(0, 200, 5) + np.array([0.001, 0.0, -0.0005, -0.003, 0.0002])
+    panel = noise(0, 200, 5)
+    panel = panel - panel.mean(axis=0) + np.array([0.0005, 0.0, -0.0017, -0.0017, -0.0017])  # three just beyond
     counts = stationary_counts(np.random.default_rng(0), 99, 200, 5.0)
     mean, draws = panel.mean(axis=0), np.array([row @ panel / 200 for row in counts])
     omega = draws.std(axis=0)
