@@ -86,6 +86,10 @@ class RaceLayout:
         """Strategy bytes by sha256, stored before an attempt is opened."""
         return self.root / "blobs" / digest
 
+    def evidence(self, digest: str) -> Path:
+        """What is kept of a forbidden change, by sha256."""
+        return self.root / "evidence" / digest
+
     def evaluation(self, competitor: str, attempt: int) -> Path:
         """The oracle's whole answer for an attempt (private: holds daily returns)."""
         return self.root / "evaluations" / competitor / f"{attempt:04d}.json"

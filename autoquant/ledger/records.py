@@ -282,6 +282,8 @@ class ViolationFound:
     path: str
     before: str
     after: str
+    diff: str = ""
+    """Digest of the kept diff from what has to stand there; empty where there is none."""
 
 
 @dataclass(frozen=True)

@@ -312,6 +312,8 @@ class Replayer:
             raise self._broken(record, f"the budget of {racer.joined.budget} is used up")
         if racer.attempts and racer.attempts[-1].final:
             raise self._broken(record, f"attempt {body.attempt} behind a final submission")
+        if body.final and not racer.joined.task:
+            raise self._broken(record, f"attempt {body.attempt} is final, but {body.competitor!r} has no task")
         if not 0 <= body.parent < body.attempt:
             raise self._broken(record, f"attempt {body.attempt} from parent {body.parent}")
 

@@ -101,7 +101,7 @@ def collect(state_dir: Path, race: str) -> Collected:
         seed_folds=seed.fold_sharpes if seed else (),
         entrants=entrants,
         lockbox=lockbox,
-        events=_events(records),
+        events=_events(records, shelf),
         untrusted=tuple(shelf.untrusted),
         provenance=_provenance(view),
         reading=_reading(view, wanted),
@@ -176,7 +176,7 @@ def _reading(view: RaceView, wanted: Mapping[str, reading.Wanted]) -> Reading:
     return Reading(opened, recorded, max((len(some.returns) for some in wanted.values()), default=0))
 
 
-def _events(records: tuple[r.Record, ...]) -> tuple[Event, ...]:
+def _events(records: tuple[r.Record, ...], shelf: Shelf) -> tuple[Event, ...]:
     events: list[Event] = []
     for record in records:
         body = record.body
@@ -185,9 +185,10 @@ def _events(records: tuple[r.Record, ...]) -> tuple[Event, ...]:
             events.append(Event(record.utc, "fault", body.competitor, body.attempt, words))
         elif isinstance(body, r.ViolationFound):
             change = "removed" if not body.after else "added" if not body.before else "changed"
-            events.append(
-                Event(record.utc, "violation", body.competitor, body.attempt, f"{clean(body.path, 160)} {change}")
-            )
+            digests = f"{body.before[:12] or 'nothing'} → {body.after[:12] or 'nothing'}"
+            words = f"{clean(body.path, 160)} {change} ({digests})"
+            diff = shelf.evidence(body.diff)
+            events.append(Event(record.utc, "violation", body.competitor, body.attempt, words, diff))
         elif isinstance(body, r.IncidentSeen):
             events.append(Event(record.utc, "incident", None, None, clean(body.message, 240)))
     return tuple(events)

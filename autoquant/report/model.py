@@ -333,6 +333,8 @@ class Event:
     competitor: str | None
     attempt: int | None
     words: str
+    diff: tuple[str, ...] = ()
+    """First lines of what a violation changed, inert."""
 
 
 @dataclass(frozen=True)

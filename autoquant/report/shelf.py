@@ -16,13 +16,15 @@ from autoquant.oracle.records import Evaluation
 from autoquant.oracle.records import Stress as JudgedStress
 from autoquant.report.model import Shifted, Stress
 from autoquant.report.returns import Floats, Returns, Trials
-from autoquant.report.text import clean
+from autoquant.report.text import clean, visible
 
 _Key = tuple[str, int]
 """A competitor and the number of its attempt."""
 
 _MAXIMUM_FILE = 1 << 24
 _SEED = ("", 0)
+EVIDENCE_MOST, EVIDENCE_LINES, EVIDENCE_WIDTH = 20, 24, 120
+"""Diffs of forbidden changes on a page, lines of each, characters of a line."""
 _RETURNS = b'{"daily_returns":'
 """How a canonical evaluation begins; the next quote is that of the key behind."""
 _STRESS = b'"stress":'
@@ -43,6 +45,7 @@ class Shelf:
     layout: RaceLayout
     untrusted: list[str] = field(default_factory=list)
     _returns: dict[_Key, _Days] = field(default_factory=dict)
+    _told: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def seed(self, digest: str | None) -> Evaluation | None:
         """The seed's evaluation."""
@@ -96,6 +99,16 @@ class Shelf:
             shifted, judged.drawdown_at_volatility, judged.sharpe, judged.sharpe_low, judged.sharpe_high
         )  # fmt: skip
 
+    def evidence(self, digest: str) -> tuple[str, ...]:
+        """First lines of the diff that was kept of a forbidden change, inert; nothing where none was kept."""
+        if not digest or len(self._told) >= EVIDENCE_MOST:
+            return ()
+        if digest not in self._told:
+            data = self._read(self.layout.evidence(digest), digest, "evidence", f"diff {digest[:12]}")
+            lines = (data or b"").decode(errors="replace").split("\n")
+            self._told[digest] = tuple(visible(line, EVIDENCE_WIDTH) for line in lines[2 : 2 + EVIDENCE_LINES])
+        return self._told[digest]
+
     def returns(self, competitors: list[str]) -> Returns:
         """Daily returns of everything read so far, competitors in the given order."""
         first = self._returns.get(_SEED) or next(iter(self._returns.values()), None)
@@ -131,17 +144,17 @@ class Shelf:
         if len(values):
             self._returns[key] = _Days(tuple(map(len, folds)), values)
 
-    def _read(self, path: Path, digest: str | None, name: str) -> bytes | None:
+    def _read(self, path: Path, digest: str | None, name: str, what: str = "evaluation file") -> bytes | None:
         """A file's content; None when missing, altered or not recorded."""
         if digest is None:
             return None
         try:
             data = files.read_regular(self.layout.root, str(path.relative_to(self.layout.root)), _MAXIMUM_FILE)
         except (OSError, files.NotRegularFile):
-            self.untrusted.append(f"{name}: evaluation file not there")
+            self.untrusted.append(f"{name}: {what} not there")
             return None
         if files.sha256_bytes(data) != digest:
-            self.untrusted.append(f"{name}: evaluation file differs from the ledger's digest")
+            self.untrusted.append(f"{name}: {what} differs from the ledger's digest")
             return None
         return data
 

@@ -91,8 +91,13 @@ def test_a_ledger_from_before_readiness_and_references_stays_readable(path: Path
     assert whole_race() == [record.body for record in read_records(golden)]
 
 
-def test_a_ledger_with_todays_records_stays_readable_and_writable(path: Path) -> None:
+def test_a_ledger_from_before_diffs_of_violations_stays_readable(path: Path) -> None:
     golden = GOLDEN / "ledger-1-references.jsonl"
+    assert todays_race() == [record.body for record in read_records(golden)]
+
+
+def test_a_ledger_with_todays_records_stays_readable_and_writable(path: Path) -> None:
+    golden = GOLDEN / "ledger-1-diffs.jsonl"
     assert todays_race() == [record.body for record in read_records(golden)]
     write(path, todays_race())
     assert golden.read_bytes() == path.read_bytes()

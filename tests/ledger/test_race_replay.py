@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from ledger_cases import REFERENCE, UTC, closed, counted, created, joined, older_race, opened, todays_race, whole_race
 
@@ -227,3 +229,8 @@ def test_a_refused_record_leaves_the_race_as_it_was() -> None:
 def test_no_record_is_no_race() -> None:
     with pytest.raises(LedgerError, match="no record, so no race"):
         replay([])
+
+
+def test_only_a_racer_with_a_task_hands_in_finally() -> None:
+    with pytest.raises(LedgerError, match="attempt 1 is final, but 'random' has no task"):
+        told([created(), r.SeedScored("0a" * 32, 0.4), joined(), replace(opened(1), final=True)])

@@ -9,9 +9,12 @@ import pytest
 from html_reading import Reading, read
 from race_cases import SEED_FOLDS, RaceCase, searched, shifted
 
+from autoquant import files
 from autoquant.ledger import records as r
+from autoquant.ledger.layout import RaceLayout
 from autoquant.oracle.records import Fault, GateResult, ShiftedScore, Stress
 from autoquant.report import reading as openings
+from autoquant.report.collect import collect
 from autoquant.report.page import page
 
 SEED = "import numpy as np\n\nDAYS = 60\n\n\ndef target_weights(panel, train_end):\n    return panel.close * 0.0\n"
@@ -242,3 +245,22 @@ def test_faults_and_violations_are_counted_above_their_list(tmp_path: Path):
     text = read(section(drawn(case))).text
     assert "2 faults , 1 violation . A fault never scores and never uses an attempt." in text
     assert "run.py changed" in text
+
+
+def test_what_a_violation_changed_is_shown_inert_and_only_as_the_record_has_it(tmp_path: Path):
+    case = RaceCase(tmp_path)
+    case.join("sol")
+    diff = "--- expected/run.py\n+++ found/run.py\n@@ -1 +1 @@\n-a\n+</pre><script>alert(1)</script>\x1b[2J\u202e\n"
+    layout = RaceLayout(tmp_path, case.name)
+    digest = files.sha256_bytes(diff.encode())
+    files.atomic_write(layout.evidence(digest), diff)
+    files.atomic_write(layout.evidence("ab" * 32), diff)
+    case.add(r.ViolationFound("sol", 2, "run.py", "00" * 32, "11" * 32, digest))
+    case.add(r.ViolationFound("sol", 2, "evaluate.py", "00" * 32, "11" * 32, "ab" * 32))
+    markup = section(drawn(case))
+    reading = read(markup)
+    assert [] == reading.problems
+    assert "+</pre><script>alert(1)</script>\\x1b[2J\\u202e" in reading.text
+    assert 1 == reading.text.count("what was changed")
+    (problem,) = collect(case.state, case.name).race.untrusted
+    assert "evidence: diff abababababab differs from the ledger's digest" == problem

@@ -12,7 +12,6 @@ is back as recorded.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,8 @@ from pathlib import Path
 from autoquant import files
 from autoquant.arena import protected
 from autoquant.arena.plain_text import plain
-from autoquant.arena.referee.agent_files import READ_LIMIT, AgentFolder
+from autoquant.arena.referee.agent_files import AgentFolder
+from autoquant.arena.referee.evidence import FILES_LIMIT, EvidenceStore
 from autoquant.clock import Clock, utc_iso
 from autoquant.errors import InfrastructureFault
 from autoquant.ledger.layout import RaceLayout
@@ -30,8 +30,6 @@ from autoquant.ledger.records import IncidentSeen, RecordBody, ViolationFound
 READ_ONLY = 0o444
 RECORDED_BY_NAME = 20
 """Changes of one audit that get a line each in the ledger; more are restored and counted in one line."""
-EVIDENCE_LIMIT = 1 << 20
-EVIDENCE_FILES = 500
 
 Expected = Mapping[str, bytes | Path]
 """What has to stand at a path: the bytes, or the arena's own file that holds them."""
@@ -47,7 +45,7 @@ class Auditor:
     """
 
     def __init__(self, layout: RaceLayout, ledger: Ledger, clock: Clock, home: Path) -> None:
-        self._layout = layout
+        self._evidence = EvidenceStore(layout)
         self._ledger = ledger
         self._clock = clock
         self._home = home
@@ -79,18 +77,17 @@ class Auditor:
             after = folder.digest(path, hard_links=True)
             if before == after:
                 continue
-            self._keep_evidence(folder, path)
+            diff = self._evidence.keep(folder, path, content)
             folder.write(path, content if isinstance(content, bytes) else content.read_bytes(), READ_ONLY)
-            yield ViolationFound(folder.name, attempt, path, before, after)
+            yield ViolationFound(folder.name, attempt, path, before, after, diff)
 
     def _removed(self, folder: AgentFolder, attempt: int | None, expected: Expected) -> Iterator[ViolationFound]:
         for number, path in enumerate(folder.walk(protected.PACKAGE, frozenset({"__pycache__"}))):
             if path not in expected and not protected.is_leftover(path):
                 after = folder.digest(path)
-                if number < EVIDENCE_FILES:
-                    self._keep_evidence(folder, path)
+                diff = self._evidence.keep(folder, path, b"") if number < FILES_LIMIT else ""
                 folder.remove(path)
-                yield ViolationFound(folder.name, attempt, plain(path, 200), "", after)
+                yield ViolationFound(folder.name, attempt, plain(path, 200), "", after, diff)
 
     def checkout(self) -> None:
         """Hold the arena's own files against the race's first record.
@@ -119,14 +116,6 @@ class Auditor:
         if content not in self._source_digests:
             self._source_digests[content] = files.sha256_file(content)
         return self._source_digests[content]
-
-    def _keep_evidence(self, folder: AgentFolder, path: str) -> None:
-        store = self._layout.root / "evidence"
-        with contextlib.suppress(OSError, files.NotRegularFile):
-            data = folder.read(path, min(READ_LIMIT, EVIDENCE_LIMIT))
-            digest = files.sha256_bytes(data)
-            if not (store / digest).exists() and len(list(store.glob("*"))) < EVIDENCE_FILES:
-                files.atomic_write(store / digest, data)
 
 
 def _unattended(change: ViolationFound) -> str:

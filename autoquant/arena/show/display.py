@@ -24,6 +24,7 @@ from autoquant.arena.show.table import (
     pause_text,
     provenance,
     table_rows,
+    violation_lines,
 )
 from autoquant.arena.show.voice import Voice
 
@@ -195,6 +196,7 @@ def render(status: RaceStatus, extra: list[str], tip: str = "", heard: Mapping[s
         *said,
         *(Text(_inert(line), style="dim") for line in above if line),
         *(Text(_inert(line), style="dim", no_wrap=True, overflow="ellipsis") for line in fault_lines(status)),
+        *(Text(_inert(line), style="dim", no_wrap=True, overflow="ellipsis") for line in violation_lines(status)),
         *(Text(_inert(line), style="dim") for line in lockbox_lines(status)),
     )
 

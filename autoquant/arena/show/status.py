@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autoquant.arena.show.climb import climb_of
-from autoquant.arena.show.trouble import FaultStatus, Pause, newest_faults, pauses
+from autoquant.arena.show.trouble import (
+    FaultStatus,
+    Pause,
+    ViolationStatus,
+    newest_faults,
+    newest_violations,
+    pauses,
+)
 from autoquant.errors import UserError
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import read_records
@@ -120,6 +127,8 @@ class RaceStatus:
     incidents: int
     newest_faults: tuple[FaultStatus, ...]
     """The last few of `faults`, oldest first."""
+    newest_violations: tuple[ViolationStatus, ...]
+    """The last few of `violations`, oldest first."""
     updated: str
     ledger_records: int
     schema_version: int = SCHEMA_VERSION
@@ -227,6 +236,7 @@ def status_of(view: RaceView, arena: str | None, records: Sequence[Record] = ())
         violations=sum(c.violations for c in competitors),
         incidents=len(view.incidents),
         newest_faults=newest_faults(records),
+        newest_violations=newest_violations(records),
         updated=view.last_utc,
         ledger_records=view.length,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from autoquant import amounts
 from autoquant.arena.roster.budgets import unequal_budgets
 from autoquant.arena.show.status import CompetitorStatus, Last, RaceStatus, number
-from autoquant.arena.show.trouble import FaultStatus
+from autoquant.arena.show.trouble import FaultStatus, ViolationStatus
 
 AMOUNTS = 5
 """The first of the columns that are set flush right."""
@@ -92,7 +92,7 @@ def plain_table(status: RaceStatus) -> str:
         for row in rows
     ]
     lines += [footer(status), *cost_lines(status), *session_lines(status)]
-    lines += [*fault_lines(status), *lockbox_lines(status)]
+    lines += [*fault_lines(status), *violation_lines(status), *lockbox_lines(status)]
     return "\n".join(lines)
 
 
@@ -133,6 +133,26 @@ def fault_text(fault: FaultStatus) -> str:
     """
     who = (fault.competitor or "the race") + ("" if fault.attempt is None else f" #{fault.attempt}")
     return f"{fault.utc[:16].replace('T', ' ')} UTC  {who}  {fault.kind}: {fault.message}"
+
+
+def violation_lines(status: RaceStatus) -> list[str]:
+    """The newest forbidden changes, one line each; nothing when there is none."""
+    shown = status.newest_violations
+    more = "" if status.violations <= len(shown) else f", the newest {len(shown)} of {status.violations}"
+    return [f"violations{more}", *(f"  {violation_text(one)}" for one in shown)] if shown else []
+
+
+def violation_text(one: ViolationStatus) -> str:
+    """When, who, at which attempt, which file, from which bytes to which, and where the diff is.
+
+    >>> violation_text(ViolationStatus("2026-11-30T03:12:09Z", "sol", 3, "run.py", "ab" * 32, "", ""))
+    '2026-11-30 03:12 UTC  sol #3  run.py removed (abababababab → nothing)'
+    """
+    who = one.competitor + ("" if one.attempt is None else f" #{one.attempt}")
+    what = "removed" if not one.after else "added" if not one.before else "changed"
+    change = f"{one.before[:12] or 'nothing'} → {one.after[:12] or 'nothing'}"
+    where = f", diff in evidence/{one.diff}" if one.diff else ""
+    return f"{one.utc[:16].replace('T', ' ')} UTC  {who}  {one.path} {what} ({change}){where}"
 
 
 def footer(status: RaceStatus) -> str:

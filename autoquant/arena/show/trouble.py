@@ -1,4 +1,4 @@
-"""What a race's records tell of trouble: its newest faults, and who is between sessions and why. Reads only."""
+"""What a race's records tell of trouble: newest faults and violations, who is between sessions and why. Reads only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from autoquant.arena.plain_text import plain
 from autoquant.ledger import records as r
 
-NEWEST_FAULTS = 5
+NEWEST = 5
 MESSAGE = 200
 """Characters of a fault's message that are shown."""
 WAITED_FOR = frozenset(
@@ -29,6 +29,21 @@ class FaultStatus:
 
 
 @dataclass(frozen=True)
+class ViolationStatus:
+    """A forbidden change as the record has it, its words made inert."""
+
+    utc: str
+    competitor: str
+    attempt: int | None
+    path: str
+    before: str
+    after: str
+    """Digests; empty where there was no file."""
+    diff: str
+    """Digest of the kept diff in the race's evidence/ folder; empty where there is none."""
+
+
+@dataclass(frozen=True)
 class Pause:
     """Why a competitor that races has no session now."""
 
@@ -44,7 +59,16 @@ def newest_faults(records: Iterable[r.Record]) -> tuple[FaultStatus, ...]:
     faults = [(record.utc, record.body) for record in records if isinstance(record.body, r.FaultSeen)]
     return tuple(
         FaultStatus(utc, fault.competitor, fault.attempt, plain(fault.kind, 40), plain(fault.message, MESSAGE))
-        for utc, fault in faults[-NEWEST_FAULTS:]
+        for utc, fault in faults[-NEWEST:]
+    )
+
+
+def newest_violations(records: Iterable[r.Record]) -> tuple[ViolationStatus, ...]:
+    """The last few forbidden changes of anybody, oldest first."""
+    found = [(record.utc, record.body) for record in records if isinstance(record.body, r.ViolationFound)]
+    return tuple(
+        ViolationStatus(utc, one.competitor, one.attempt, plain(one.path, MESSAGE), one.before, one.after, one.diff)
+        for utc, one in found[-NEWEST:]
     )
 
 

@@ -8,10 +8,40 @@ import shutil
 import pytest
 from referee_world import World, submit, text
 
+from autoquant import files
 from autoquant.arena.referee.audit import RECORDED_BY_NAME
 from autoquant.arena.referee.referee import Referee
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.records import SessionEnded, SessionStarted
+
+
+def test_the_record_of_a_change_names_a_kept_diff_from_what_has_to_stand_there(world: World, referee: Referee):
+    run = world.worktree / "run.py"
+    before = run.read_bytes()
+    run.unlink()
+    run.write_bytes(before + b"print('attempt 1: keep 9.9')\n")
+    (world.worktree / "autoquant" / "mine.py").write_bytes(b"x = 1\n")
+    by_path = {violation.path: violation for violation in referee.audit("alice", None)}
+    changed, added = by_path["run.py"], by_path["autoquant/mine.py"]
+    kept = {name: world.layout.evidence(one.diff).read_text() for name, one in by_path.items()}
+    assert {name: one.diff for name, one in by_path.items()} == {
+        n: files.sha256_bytes(k.encode()) for n, k in kept.items()
+    }
+    assert ["+print('attempt 1: keep 9.9')"] == [line for line in kept["run.py"].splitlines()[2:] if line[0] in "+-"]
+    assert "+x = 1" in kept["autoquant/mine.py"]
+    assert (files.sha256_bytes(before), "") == (changed.before, added.before)
+    assert changed.after == files.sha256_file(world.layout.evidence(changed.after))
+
+
+@pytest.mark.parametrize("content", [b"\0binary", b"\xff", b"x\n" * 100_000, None])
+def test_a_change_to_something_that_cannot_be_compared_is_recorded_without_a_diff(
+    world: World, referee: Referee, content: bytes | None
+):
+    (world.worktree / "run.py").unlink()
+    if content is not None:
+        (world.worktree / "run.py").write_bytes(content)
+    (violation,) = referee.audit("alice", None)
+    assert ("run.py", "") == (violation.path, violation.diff)
 
 
 def test_a_clean_worktree_raises_no_alarm(world: World, referee: Referee):

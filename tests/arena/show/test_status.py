@@ -78,7 +78,9 @@ def test_the_table_is_plain_text_with_one_line_per_competitor(raced: World):
     assert lines[0].split() == ["race", "autumn", "attempts", "champion", "working", "last", "tokens", "cost"]
     assert lines[1].split() == ["alice", "3/5", "0.90", "▲0.80", "0.90", "#3", "crash", "–", "–"]
     assert lines[2].startswith("paused · 1 fault · 1 violation")
-    assert ["faults", "  2026-11-30 00:00 UTC  alice #3  EvaluationCut: gone"] == lines[3:]
+    assert ["faults", "  2026-11-30 00:00 UTC  alice #3  EvaluationCut: gone"] == lines[3:5]
+    assert ["violations"] == lines[5:6]
+    assert lines[6].endswith("changed (a → b)")
 
 
 def test_a_sealed_verdict_says_whose_line_is_the_seeds(raced: World):

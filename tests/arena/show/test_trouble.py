@@ -16,7 +16,7 @@ from autoquant.arena.sessions.policy import POLICY
 from autoquant.arena.show import display
 from autoquant.arena.show.status import RaceStatus, race_status, status_of
 from autoquant.arena.show.table import fault_lines, plain_table, table_rows
-from autoquant.arena.show.trouble import MESSAGE, NEWEST_FAULTS, WAITED_FOR, Pause
+from autoquant.arena.show.trouble import MESSAGE, NEWEST, WAITED_FOR, Pause
 from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
@@ -135,7 +135,7 @@ def test_the_newest_faults_stand_under_the_table_one_line_each(night: Night):
     assert lines[4].startswith("  2026-11-30 03:08 UTC  the race  disk: two lines \\x1b[31m\\u202exxx")
     assert len(lines[4]) < MESSAGE + 60
     assert f"  2026-11-30 03:09 UTC  sol  auth: {LEFT}" == lines[5]
-    assert 1 + NEWEST_FAULTS == len(lines)
+    assert 1 + NEWEST == len(lines)
     assert "\n".join(lines) in plain_table(night.status())
 
 
