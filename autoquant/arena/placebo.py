@@ -16,9 +16,8 @@ from pathlib import Path
 from autoquant import files
 from autoquant.errors import DataError, UserError
 from autoquant.executor import LocalPool
-from autoquant.harness.control_program import DRAWS_PER_EXPERIMENT
 from autoquant.harness.family import MEMORY_DAYS, Member, parse, render
-from autoquant.harness.searchers import SEARCHERS, stream
+from autoquant.harness.searchers import DRAWS_PER_EXPERIMENT, SEARCHERS, stream
 from autoquant.ledger.placebos import PlaceboCache, PlaceboRun
 from autoquant.market import Panel, load_panel
 from autoquant.market.nullify import draw_order, draw_signs, flip, permute

@@ -18,10 +18,8 @@ from pathlib import Path
 
 from autoquant import files, process
 from autoquant.harness.family import Member, parse, render
-from autoquant.harness.searchers import SEARCHERS, stream
+from autoquant.harness.searchers import DRAWS_PER_EXPERIMENT, SEARCHERS, stream
 
-DRAWS_PER_EXPERIMENT = 20
-"""A draw that repeats an earlier file is answered without being counted; then the next draw is tried."""
 RUN_TIMEOUT_SECONDS = 3600.0
 NOTE = Path("scratch") / "control.json"
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 
 from autoquant.harness.family import SEED_LIKE, Member, draw, mutate
 
+DRAWS_PER_EXPERIMENT = 20
+"""A draw that repeats an earlier file is answered without being counted; then the next draw is tried."""
 Searcher = Callable[[Member | None, random.Random], Iterator[tuple[Member, str]]]
 
 

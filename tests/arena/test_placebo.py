@@ -21,9 +21,8 @@ from autoquant.arena.race import read_seed
 from autoquant.arena.referee.standing import seed_trial
 from autoquant.arena.show.voice import Voice
 from autoquant.errors import DataError, UserError
-from autoquant.harness.control_program import DRAWS_PER_EXPERIMENT
 from autoquant.harness.family import draw, parse, render
-from autoquant.harness.searchers import SEARCHERS, stream
+from autoquant.harness.searchers import DRAWS_PER_EXPERIMENT, SEARCHERS, stream
 from autoquant.ledger.placebos import REFERENCES, PlaceboCache, PlaceboRun, Plan, fitting_placebos
 from autoquant.market import Panel, load_panel, make_synthetic, save_panel
 from autoquant.market.manifest import load_manifest, panel_pin
