@@ -8,13 +8,19 @@ Works for root and, through a user namespace, for an ordinary user. Pure: nothin
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 SYSTEM_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-"""Links into /usr on a merged system, folders of their own on an older one."""
+"""Links into /usr on a merged system, folders of their own on an older one. A link is always there."""
+EMPTY = ("/run", "/tmp", "/var")
+"""Folders that are there, and hold nothing of the host's."""
+KERNEL_SWITCHES = (
+    "/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/mtrr", "/proc/pressure",
+)  # fmt: skip
+"""What root may write without any capability, and bubblewrap leaves open: a core pattern runs as the host's root."""
+_MOST_STEPS = 1000
 
 
 class Level(StrEnum):
@@ -60,20 +66,42 @@ def sealed_prefix(seal: Seal) -> tuple[str, ...]:
     """
     argv = [seal.program, "--unshare-all", *(["--share-net"] if seal.network else []), "--die-with-parent"]
     argv += ["--cap-drop", "ALL", "--hostname", "sealed", "--proc", "/proc", "--dev", "/dev"]
-    for empty in ("/run", "/tmp", "/var"):  # /var/tmp is there, as programs expect it
+    for switch in KERNEL_SWITCHES:
+        argv += ["--ro-bind-try", switch, switch]
+    for empty in EMPTY:  # /var/tmp is there, as programs expect it
         argv += ["--tmpfs", empty]
     argv += ["--dir", "/var/tmp"]
-    for link in SYSTEM_LINKS:
-        if os.path.islink(link):
-            argv += ["--symlink", os.readlink(link), link]
-    mounts = [("--ro-bind-try", path, path) for path in _unlinked(seal.read)]
-    mounts += [("--bind", path, path) for path in seal.write]
+    links = {Path(link): os.readlink(link) for link in SYSTEM_LINKS if os.path.islink(link)}
+    mounts: list[tuple[str, Path, Path]] = []
+    for option, paths in (("--ro-bind-try", seal.read), ("--bind", seal.write)):
+        for path in dict.fromkeys(paths):
+            real = real_path(path, links)
+            mounts.append((option, real, real))
     mounts += [("--bind", source, shown) for source, shown in seal.renamed]
-    for option, source, shown in sorted(mounts, key=lambda mount: len(mount[2].parts)):
+    tops = {shown for _, _, shown in mounts}
+    for link, target in links.items():
+        if tops.isdisjoint(link.parents):  # else it is there with the folder it stands in
+            argv += ["--symlink", target, str(link)]
+    for option, source, shown in sorted(dict.fromkeys(mounts), key=lambda mount: len(mount[2].parts)):
         argv += [option, str(source), str(shown)]
     return (*argv, "--chdir", str(seal.folder), "--")
 
 
-def _unlinked(paths: Iterable[Path]) -> list[Path]:
-    """Paths once each, without those that a system link already leads to."""
-    return [path for path in dict.fromkeys(paths) if not (str(path) in SYSTEM_LINKS and path.is_symlink())]
+def real_path(path: Path, links: dict[Path, str] | None = None) -> Path:
+    """Where `path` leads when every link is followed; each link on the way is noted in `links` with its target."""
+    found = {} if links is None else links
+    here, waiting = Path("/"), list(path.absolute().parts[1:])
+    for _ in range(_MOST_STEPS):
+        if not waiting:
+            break
+        step = here / waiting.pop(0)
+        if step.name == "..":
+            here = here.parent
+        elif step.is_symlink():
+            found[step] = os.readlink(step)
+            target = Path(found[step])
+            here = Path("/") if target.is_absolute() else here
+            waiting = [*target.parts[target.is_absolute() :], *waiting]
+        else:
+            here = step
+    return here

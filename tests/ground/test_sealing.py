@@ -60,3 +60,24 @@ def test_the_network_is_there_when_asked_for(network: bool) -> None:
     outside = set(Path("/sys/class/net").iterdir()) if Path("/sys/class/net").is_dir() else set()
     names = {line.split(":")[0].strip() for line in inside("cat /proc/net/dev", network=network).stdout.split("\n")[2:]}
     assert {path.name for path in outside if network} | {"lo"} == names - {""}
+
+
+@with_bubblewrap
+def test_a_listed_path_behind_links_means_the_same_inside(tmp_path: Path) -> None:
+    (tmp_path / "real" / "deep").mkdir(parents=True)
+    (tmp_path / "real" / "deep" / "note").write_text("found")
+    (tmp_path / "real" / "beside").write_text("not listed")
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "second").symlink_to(tmp_path / "link" / "deep")
+    seen = inside(f"cat {tmp_path}/second/note; readlink -f {tmp_path}/second; ls {tmp_path}/real", read=(
+        *SYSTEM, tmp_path / "second"))  # fmt: skip
+    assert f"found{tmp_path.resolve()}/real/deep\ndeep\n" == seen.stdout
+
+
+@with_bubblewrap
+def test_not_even_root_can_turn_a_switch_of_the_kernel() -> None:
+    """A core pattern that begins with a pipe is run by the kernel as the host's root."""
+    switches = ("/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sysrq-trigger")
+    seen = inside("; ".join(f"(: >> {switch}) && echo turned" for switch in switches))
+    assert "" == seen.stdout
+    assert "Read-only file system" in seen.stderr or "Permission denied" in seen.stderr
