@@ -48,6 +48,11 @@ class Seal:
     renamed : pairs (source, shown as) of writable folders shown elsewhere.
     network : the host's network instead of an empty one. It is then the only thing of the host besides the mounts.
     folder : the working directory.
+    frozen : nothing in it can be written but `write` and `renamed`; else the empty folders can, and die with it.
+    capabilities : what root keeps, `CAP_SETUID` for example. With any of them there is no user namespace, so that root
+        can leave itself for another user; folders on the way to a listed path are then open to all users.
+    first : the program is process 1 of its own PID space: when it ends, however it ends, all in there ends.
+    bound : it dies with the thread that started it. What one thread starts and another uses must not be bound.
     """
 
     program: str
@@ -56,6 +61,10 @@ class Seal:
     renamed: tuple[tuple[Path, Path], ...] = ()
     network: bool = False
     folder: Path = Path("/")
+    frozen: bool = False
+    capabilities: tuple[str, ...] = ()
+    first: bool = False
+    bound: bool = True
 
 
 def sealed_prefix(seal: Seal) -> tuple[str, ...]:
@@ -64,8 +73,10 @@ def sealed_prefix(seal: Seal) -> tuple[str, ...]:
     The deeper path is mounted later, so that a writable folder inside a read-only one is writable. Links on the way to
     a listed path are made again inside, so that the path means the same there.
     """
-    argv = [seal.program, "--unshare-all", *(["--share-net"] if seal.network else []), "--die-with-parent"]
-    argv += ["--cap-drop", "ALL", "--hostname", "sealed", "--proc", "/proc", "--dev", "/dev"]
+    argv = [seal.program, *_namespaces(seal), "--cap-drop", "ALL"]
+    for capability in seal.capabilities:
+        argv += ["--cap-add", capability]
+    argv += ["--hostname", "sealed", "--proc", "/proc", "--dev", "/dev"]
     for switch in KERNEL_SWITCHES:
         argv += ["--ro-bind-try", switch, switch]
     for empty in EMPTY:  # /var/tmp is there, as programs expect it
@@ -82,9 +93,29 @@ def sealed_prefix(seal: Seal) -> tuple[str, ...]:
     for link, target in links.items():
         if tops.isdisjoint(link.parents):  # else it is there with the folder it stands in
             argv += ["--symlink", target, str(link)]
+    if seal.capabilities:
+        for folder in _above(tops):
+            argv += ["--dir", str(folder)]  # bubblewrap's own would be open to their owner alone
     for option, source, shown in sorted(dict.fromkeys(mounts), key=lambda mount: len(mount[2].parts)):
         argv += [option, str(source), str(shown)]
+    for place in ("/proc", "/dev", *EMPTY, "/") if seal.frozen else ():
+        argv += ["--remount-ro", place]
     return (*argv, "--chdir", str(seal.folder), "--")
+
+
+def _namespaces(seal: Seal) -> list[str]:
+    if seal.capabilities:  # --unshare-all opens a user namespace, and root is the only user in that
+        kinds = ["ipc", "pid", "uts", "cgroup-try", *([] if seal.network else ["net"])]
+        argv = [f"--unshare-{kind}" for kind in kinds]
+    else:
+        argv = ["--unshare-all", *(["--share-net"] if seal.network else [])]
+    return argv + (["--die-with-parent"] if seal.bound else []) + (["--as-pid-1"] if seal.first else [])
+
+
+def _above(mounts: set[Path]) -> list[Path]:
+    """Folders on the way to the mounts that no mount brings, the outer first."""
+    folders = {folder for mount in mounts if mounts.isdisjoint(mount.parents) for folder in mount.parents}
+    return sorted(folders - {Path("/")}, key=lambda folder: len(folder.parts))
 
 
 def real_path(path: Path, links: dict[Path, str] | None = None) -> Path:

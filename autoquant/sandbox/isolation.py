@@ -4,8 +4,8 @@ On Linux, whoever runs the arena: no new processes or threads, no file written, 
 (Landlock, kernel 5.13 and later), no system call that leaves a mark or reaches a stranger (`syscalls`), not dumpable,
 killed when the warm parent dies. Run by root, each call also gets a user id of its own without capabilities, an empty
 network and shared memory of its own. Where the interpreter stands in a folder closed to that user, the child keeps the
-one capability to read it. `enter_warm_parent` returns the names of what this machine gives; stronger walls (mount and
-PID namespaces) start here too, around the warm parent.
+one capability to read it. `enter_warm_parent` returns the names of what this machine gives. These walls stand inside a
+seal as well (`levels`: mounts, network and PID space around the warm parent), so that neither rests on the other.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _READ_FILES = 1 << 2 | 1 << 3 | 1 << 0
 _FS_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
 _CAP_DAC_READ_SEARCH = 1 << 2
+_CAPS_OF_OWN_IDS = 1 << 6 | 1 << 7
+"""CAP_SETGID, CAP_SETUID."""
 _CAPABILITY_VERSION = 0x20080522
 _OWN_IDS, _OWN_IDS_SMALL = (0x5A000000, 1 << 24), (20_000, 40_000)
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -61,17 +63,34 @@ def address_space() -> int:
         return 0
 
 
-def enter_warm_parent(readable: list[str]) -> Walls:
-    """Shut what can be shut once for all children; `readable` are the folders a child may read."""
+def enter_seal() -> None:
+    """End with bubblewrap, which stands outside and may be killed. First thing of a sealed warm parent.
+
+    Raises
+    ------
+    RuntimeError : this process does not lead a PID space of its own, so it stands in no seal.
+    """
+    if os.getpid() != 1:
+        raise RuntimeError("not sealed")
+    _libc.prctl(_PDEATHSIG, 9, 0, 0, 0)
+
+
+def enter_warm_parent(readable: list[str], sealed: bool) -> Walls:
+    """Shut what can be shut once for all children; `readable` are the folders a child may read.
+
+    `sealed`: bubblewrap stands around this process, so mounts, network and PID space are its own.
+    """
     if not LINUX:
         return Walls(("limits",), -1, False, False, False)
     _libc.prctl(_DUMPABLE, 0, 0, 0, 0)
     names = ["limits", "not-dumpable"]
-    own_ids = os.geteuid() == 0
+    own_ids = _may_be_others()
     if own_ids:
         names.append("own-user")
-        if _libc.unshare(_NEWNET) == 0:
-            names.append("no-network")
+    if sealed:
+        names += ["own-files", "own-processes"]
+    if sealed or (os.geteuid() == 0 and _libc.unshare(_NEWNET) == 0):
+        names.append("no-network")
     _libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)
     ruleset = _read_only_rules(readable)
     if ruleset >= 0:
@@ -99,6 +118,7 @@ def enter_child(walls: Walls, limits: Limits, parent: int, entered: int) -> None
             _libc.unshare(_NEWIPC)  # one for all calls would be a letter box between them
         _become_nobody_else(walls.keep_reading)
     if LINUX:
+        _keep_only(_CAP_DAC_READ_SEARCH if walls.keep_reading else 0)
         _libc.prctl(_DUMPABLE, 0, 0, 0, 0)
         _libc.prctl(_PDEATHSIG, 9, 0, 0, 0)
         if os.getppid() != parent:
@@ -142,11 +162,28 @@ def _become_nobody_else(keep_reading: bool) -> None:
         break
     if os.geteuid() == 0:
         raise PermissionError("cannot leave the root user")
-    kept = _CAP_DAC_READ_SEARCH if keep_reading else 0
+
+
+def _keep_only(kept: int) -> None:
     header = struct.pack("<Ii", _CAPABILITY_VERSION, 0)
     sets = struct.pack("<6I", kept, kept, 0, 0, 0, 0)
     if _libc.capset(header, sets) != 0:
         raise OSError(ctypes.get_errno(), "capset")
+
+
+def _may_be_others() -> bool:
+    """Whether this is a root that can take another user's number: not the only user of a namespace (`unshare -r`, an
+    agent's seal), and not without the capabilities. Where the system does not say, root is taken for one that can."""
+    if os.geteuid() != 0:
+        return False
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        with open("/proc/self/uid_map") as lines:
+            mapped = [(int(inside), int(inside) + int(count)) for inside, _, count in map(str.split, lines)]
+        room = any(a <= first and first + span <= b for a, b in mapped for first, span in (_OWN_IDS, _OWN_IDS_SMALL))
+        with open("/proc/self/status") as lines:
+            able = next(int(line.split()[1], 16) for line in lines if line.startswith("CapEff:"))
+        return room and able & _CAPS_OF_OWN_IDS == _CAPS_OF_OWN_IDS
+    return True
 
 
 def _read_only_rules(readable: list[str]) -> int:

@@ -11,13 +11,25 @@ from typing import Self
 from autoquant.process import Launcher, spawn
 from autoquant.protocol import PROTOCOL, Limits
 from autoquant.sandbox.warm import WarmParent
+from autoquant.sealing import Seal
 
 
 class ParentPool:
-    """Keeps `spares` warm parents starting or ready. A parent that was taken is its taker's and is never reused."""
+    """Keeps `spares` warm parents starting or ready. A parent that was taken is its taker's and is never reused.
 
-    def __init__(self, spares: int = 1, limits: Limits = PROTOCOL.limits, launcher: Launcher = spawn) -> None:
+    `limits`, `launcher` and `seal` are those of every parent.
+    """
+
+    def __init__(
+        self,
+        spares: int = 1,
+        limits: Limits = PROTOCOL.limits,
+        launcher: Launcher = spawn,
+        *,
+        seal: Seal | None = None,
+    ) -> None:
         self._limits = limits
+        self._seal = seal
         self._launcher = launcher
         self._lock = threading.Lock()
         self._waiting: deque[WarmParent] = deque(self._start() for _ in range(spares))
@@ -45,4 +57,4 @@ class ParentPool:
         self.close()
 
     def _start(self) -> WarmParent:
-        return WarmParent(self._limits, (), self._launcher)
+        return WarmParent(self._limits, (), self._launcher, seal=self._seal)

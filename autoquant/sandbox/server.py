@@ -39,7 +39,7 @@ class _Server:
         child.warm_up()
         readable = options["readable"]
         assert isinstance(readable, list)
-        self._walls = isolation.enter_warm_parent(readable)
+        self._walls = isolation.enter_warm_parent(readable, bool(options["sealed"]))
         self._calls: dict[int, tuple[socket.socket, int]] = {}
         self._selector = selectors.DefaultSelector()
 
@@ -122,10 +122,15 @@ class _Server:
             call.close()
 
     def _kill_group(self, pid: int) -> None:
-        """Nothing may outlive a call: the answer is given when no process of its group is left."""
+        """Nothing may outlive a call: the answer is given when no process of its group is left.
+
+        As process 1 of a seal this is the parent of orphans too, and an ended one that nobody waits for stays.
+        """
         with contextlib.suppress(OSError):
             while True:
                 os.killpg(pid, signal.SIGKILL)
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(-pid, os.WNOHANG)
 
     def _preload(self, caller: socket.socket) -> None:
         with caller:
@@ -143,6 +148,11 @@ class _Server:
 def main() -> int:
     """Serve calls until the control socket closes."""
     options = json.loads(sys.argv[1])
+    if options["sealed"]:
+        from autoquant.sandbox import isolation
+
+        isolation.enter_seal()
+        os.environ.pop("PWD", None)  # bubblewrap's word, and not part of the fixed environment
     sys.path[:] = [path for path in sys.path if path] + options["packages"]
     server = _Server(options)
     try:

@@ -15,7 +15,6 @@ import signal
 import socket
 import subprocess
 import sys
-import sysconfig
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -31,7 +30,9 @@ from autoquant.process import Launcher, spawn
 from autoquant.protocol import PROTOCOL, Limits
 from autoquant.sandbox import wire
 from autoquant.sandbox.frames import Answer, CallFrames, open_answer, read_answer, write_call
+from autoquant.sandbox.interpreter import SERVER, this_interpreter
 from autoquant.sandbox.tables import TableAnswer, TableFrames, open_table, read_table, write_tables
+from autoquant.sealing import Level, Seal, sealed_prefix
 
 T = TypeVar("T")
 ENVIRONMENT = {
@@ -43,22 +44,17 @@ ENVIRONMENT = {
     "LANG": "C.UTF-8",
 }
 CPU_LIMIT, MEMORY_LIMIT = "CpuLimit", "MemoryLimit"
-_SYSTEM_FILES = (
-    "/lib",
-    "/lib64",
-    "/usr/lib",
-    "/usr/lib64",
-    "/usr/local/lib",
-    "/etc/ld.so.cache",
-    "/usr/share/zoneinfo",
-)
 _REFUSALS = (
     "NotADataFrame", "DuplicateColumns", "DuplicateRows", "UnknownColumn", "NotNumeric", "Infinite",
 )  # fmt: skip
 _KNOWN_EXCEPTIONS = frozenset(
     name for name, item in vars(builtins).items() if isinstance(item, type) and issubclass(item, BaseException)
 ) | {"LinAlgError", "InvalidIndexError", "OutOfBoundsDatetime", "SpecificationError", "IntCastingNaNError"}
+FLAGS = ("-s", "-P", "-S", "-B")
+"""Of the warm parent's interpreter: no user's packages, nothing of a folder on the path, no `site`, no bytecode."""
 _START_SECONDS = 60.0
+_SHELL_SIGNAL = 128
+"""Bubblewrap ends with this much more than the signal that its program died of."""
 
 
 class WarmParent:
@@ -72,28 +68,33 @@ class WarmParent:
     limits : CPU, memory and the wall backstop of one call.
     preload : modules to import ahead of the first call (public scipy packages a strategy names).
     launcher : starts the program.
+    seal : what `autoquant.sandbox.levels` found on this machine; None is the evident level.
     """
 
     def __init__(
-        self, limits: Limits = PROTOCOL.limits, preload: Iterable[str] = (), launcher: Launcher = spawn
+        self,
+        limits: Limits = PROTOCOL.limits,
+        preload: Iterable[str] = (),
+        launcher: Launcher = spawn,
+        *,
+        seal: Seal | None = None,
     ) -> None:
         self._limits = limits
         self._cpu_limit = math.ceil(limits.cpu_seconds)
         self._lock = threading.Lock()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        paths = sysconfig.get_paths()
-        packages = list(dict.fromkeys((paths["purelib"], paths["platlib"])))
-        interpreter = [paths["stdlib"], paths["platstdlib"], sysconfig.get_config_var("LIBDIR") or ""]
-        folders = [str(path) for path in (*packages, *interpreter, *_SYSTEM_FILES) if path and os.path.exists(path)]
+        self._level = Level.EVIDENT if seal is None else Level.SEALED
+        interpreter = this_interpreter()
         options = {
             "control": theirs.fileno(),
             "cpu_seconds": self._cpu_limit,
             "memory_bytes": limits.memory_bytes,
-            "packages": packages,
-            "readable": list(dict.fromkeys(folders)),
+            "packages": interpreter.packages,
+            "readable": interpreter.libraries,
+            "sealed": seal is not None,
         }
-        server = Path(__file__).with_name("server.py")
-        argv = [sys.executable, "-s", "-P", "-S", "-B", str(server), json.dumps(options)]
+        start = (sys.executable,) if seal is None else (*sealed_prefix(seal), interpreter.program)
+        argv = [*start, *FLAGS, str(SERVER), json.dumps(options)]
         with theirs:
             self._process: subprocess.Popen[bytes] = launcher(
                 argv, cwd=Path("/"), env=ENVIRONMENT, pass_fds=(theirs.fileno(),)
@@ -103,14 +104,19 @@ class WarmParent:
 
     @property
     def pid(self) -> int:
-        """Process id of the parent."""
+        """Process id of the parent, of bubblewrap around it when sealed: with it everything in there ends."""
         return self._process.pid
 
     @property
+    def level(self) -> Level:
+        """Sealed or evident."""
+        return self._level
+
+    @property
     def isolation(self) -> tuple[str, ...]:
-        """What this machine takes from a child: see `autoquant.sandbox.isolation`."""
+        """The level, and what this machine takes from a child: see `autoquant.sandbox.isolation`."""
         with self._lock:
-            return self._ready()
+            return (self._level.value, *self._ready())
 
     def preload(self, modules: Iterable[str]) -> None:
         """Import modules in the parent, so that no child pays for them."""
@@ -242,7 +248,7 @@ class WarmParent:
     def _stillborn(self, reason: str) -> InfrastructureFault:
         """Why a server never said that it is ready: killed from outside like any call, or the machine's doing."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            if self._process.wait(1.0) == -signal.SIGKILL:
+            if self._process.wait(1.0) in (-signal.SIGKILL, _SHELL_SIGNAL + signal.SIGKILL):
                 return _cut_down("the strategy process was killed before it was ready")
         return _broken(f"the strategy process did not start ({reason})")
 
