@@ -26,6 +26,7 @@ import psutil
 
 from autoquant.market.index_synthetic import DEFAULT_SEED, synthetic_indices
 from autoquant.market.indices import SPLIT, SYNTHETIC, Bars, save_indices, split_at
+from autoquant.sandbox import strategy_seal
 from autoquant.tasks.grader import Ground, grade
 from autoquant.tasks.ground import clean_parent, load_ground
 from autoquant.tasks.replay import COST_RATE, Replay, Trades, path, replay_multi, replay_single
@@ -117,8 +118,9 @@ def replays(bars: Bars) -> dict[str, float]:
 
 def grades(data: Path) -> dict[str, float]:
     figures: dict[str, float] = {}
+    seal = strategy_seal()
     for name in ORDER:
-        with clean_parent() as parent:
+        with clean_parent(seal) as parent:
             _ = parent.isolation
             ground = load_ground(data, name, parent)  # the truth is kept from here on
             source = reference_source(name)

@@ -185,6 +185,7 @@ def judge_of(ground: race.Ground, view: RaceView, layout: RaceLayout, jobs: int 
     """
     from autoquant.oracle.folds import valid_windows
     from autoquant.oracle.judge import Judge, Pins
+    from autoquant.sandbox import strategy_seal
 
     stored = load_panel(ground.data_dir, "valid")
     panel = replace(stored, cube=stored.cube.copy())
@@ -194,7 +195,8 @@ def judge_of(ground: race.Ground, view: RaceView, layout: RaceLayout, jobs: int 
             "set the data up again: setup_data.py",
         )
     pins = Pins(PROTOCOL.digest, view.created.code, view.created.data.valid)
-    return Judge(panel, valid_windows(), pins=pins, secret=race.read_secret(layout, view), jobs=jobs)
+    secret = race.read_secret(layout, view)
+    return Judge(panel, valid_windows(), pins=pins, secret=secret, jobs=jobs, seal=strategy_seal())
 
 
 def _ledger(options: StartOptions, chosen: Choice, ground: race.Ground, voice: Voice, clock: Clock) -> Ledger:

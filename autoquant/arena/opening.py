@@ -25,6 +25,7 @@ from autoquant.oracle.records import Evaluation
 from autoquant.oracle.reference import BUY_AND_HOLD, buy_and_hold
 from autoquant.oracle.sealed import judge_lockbox
 from autoquant.protocol import PROTOCOL
+from autoquant.sandbox import strategy_seal
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ class _Judge:
                 attempt=entry.attempt,
                 jobs=self.jobs,
                 on_call=update,
+                seal=strategy_seal(),
             )
         return judgement.evaluation
 

@@ -18,6 +18,7 @@ from autoquant.oracle.folds import Window, train_windows, valid_windows
 from autoquant.oracle.judge import Judge, Pins
 from autoquant.oracle.records import Evaluation, Judgement, Outcome, Timings
 from autoquant.protocol import PROTOCOL, SCHEMA_VERSION
+from autoquant.sandbox import strategy_seal
 
 CALIBRATION_FILE = "calibration.json"
 SCORE_FILE = "score.json"
@@ -72,7 +73,8 @@ def open_judge(data_root: Path, split: str, *, jobs: int | None, reveal: bool = 
         )
     pins = Pins(PROTOCOL.digest, code_digest(), pin.digest)
     windows: Sequence[Window] = train_windows() if split == "train" else valid_windows()
-    return Judge(panel, windows, pins=pins, jobs=jobs, reveal=reveal, split=split), manifest.source
+    judge = Judge(panel, windows, pins=pins, jobs=jobs, reveal=reveal, split=split, seal=strategy_seal())
+    return judge, manifest.source
 
 
 def evaluate(

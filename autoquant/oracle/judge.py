@@ -42,6 +42,7 @@ from autoquant.oracle.simulation import decision_rows
 from autoquant.oracle.stress import stress
 from autoquant.protocol import PROTOCOL, Protocol
 from autoquant.sandbox import ParentPool, WarmParent, check_source
+from autoquant.sealing import Seal
 
 NO_SECRET = bytes(32)
 """Outside a race: masks and cuts that anybody can repeat."""
@@ -74,6 +75,7 @@ class Judge:
     jobs : strategy calls at a time; None takes all cores.
     reveal : whether faults carry the exception's text (never in a race).
     split : name of the split, for the record.
+    seal : what strategy code runs in, as `autoquant.sandbox.strategy_seal` found it; None is the evident level.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Judge:
         split: str = "valid",
         protocol: Protocol = PROTOCOL,
         clock: Clock | None = None,
+        seal: Seal | None = None,
     ) -> None:
         self.panel = panel
         self.windows = tuple(windows)
@@ -98,7 +101,7 @@ class Judge:
         self._protocol = protocol
         self._clock = clock or SystemClock()
         self._workers = LocalPool("threads", jobs or default_jobs())
-        self._parents = ParentPool(limits=protocol.limits)
+        self._parents = ParentPool(limits=protocol.limits, seal=seal)
 
     def close(self) -> None:
         """End workers and warm parents."""

@@ -22,6 +22,7 @@ from autoquant.oracle.runs import Run, StrategyRuns
 from autoquant.oracle.simulation import decision_rows, simulate_folds
 from autoquant.protocol import PROTOCOL, Protocol
 from autoquant.sandbox import WarmParent, check_source
+from autoquant.sealing import Seal
 
 SPLIT = "lockbox"
 
@@ -40,6 +41,7 @@ def judge_lockbox(
     protocol: Protocol = PROTOCOL,
     clock: Clock | None = None,
     on_call: Callable[[int, int], None] | None = None,
+    seal: Seal | None = None,
 ) -> Judgement:
     """Judge one strategy on the sealed path, at lockbox depth.
 
@@ -48,6 +50,7 @@ def judge_lockbox(
     panel : TRAIN, VALID and the sealed year in one.
     attempt : the attempt whose text this is; masks and cuts follow from it.
     on_call : called with (days decided, days) while the path is made.
+    seal : what strategy code runs in; None is the evident level.
 
     Raises
     ------
@@ -60,7 +63,7 @@ def judge_lockbox(
         facts = check_source(source, protocol.limits)
         with (
             LocalPool("threads", jobs or default_jobs()) as workers,
-            WarmParent(protocol.limits, facts.preload) as parent,
+            WarmParent(protocol.limits, facts.preload, seal=seal) as parent,
         ):
             window = lockbox_window(protocol)
             mask = Mask.draw(secret, attempt, panel.assets, (window,))

@@ -5,6 +5,7 @@ The only other place where a strategy's source is read is the oracle, which pass
 
 from autoquant.sandbox.frames import Answer, CallFrames
 from autoquant.sandbox.gate import SourceFacts, check_source
+from autoquant.sandbox.levels import StrategyIsolation, strategy_isolation, strategy_level, strategy_seal
 from autoquant.sandbox.pool import ParentPool
 from autoquant.sandbox.tables import TableAnswer, TableFrames
 from autoquant.sandbox.warm import CPU_LIMIT, MEMORY_LIMIT, WarmParent
@@ -16,8 +17,12 @@ __all__ = [
     "CallFrames",
     "ParentPool",
     "SourceFacts",
+    "StrategyIsolation",
     "TableAnswer",
     "TableFrames",
     "WarmParent",
     "check_source",
+    "strategy_isolation",
+    "strategy_level",
+    "strategy_seal",
 ]

@@ -1,4 +1,4 @@
-"""Where this interpreter and its packages stand: what a strategy's process may read, and nothing else of the machine."""
+"""Where this interpreter and its packages stand: what a strategy's process may read of the machine, and no more."""
 
 from __future__ import annotations
 

@@ -124,13 +124,14 @@ def serve_tasks(options: Options) -> int:
 
 
 def _grade(options: Options) -> Grade:
+    from autoquant.sandbox import strategy_seal
     from autoquant.tasks.grader import grade
     from autoquant.tasks.ground import clean_parent, load_ground
     from autoquant.tasks.spec import task
 
     task(options.task)
     source = _read(options.file)
-    with clean_parent() as parent:
+    with clean_parent(strategy_seal()) as parent:
         return grade(parent, source, load_ground(options.data_dir, options.task, parent), final=options.final)
 
 

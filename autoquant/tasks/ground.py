@@ -9,6 +9,7 @@ from autoquant import codec, files
 from autoquant.errors import ConfigError, InfrastructureFault
 from autoquant.market.indices import Bars, index_folder, load_manifest, load_part
 from autoquant.sandbox import WarmParent
+from autoquant.sealing import Seal
 from autoquant.tasks import replay
 from autoquant.tasks.grader import Ground
 from autoquant.tasks.solution import LIMITS
@@ -16,9 +17,9 @@ from autoquant.tasks.spec import TaskSpec, task
 from autoquant.tasks.truth import PUBLISHED, REFERENCE, Truth, reference_source, truth_of
 
 
-def clean_parent() -> WarmParent:
-    """A process that solutions are forked from; it starts while the caller reads data."""
-    return WarmParent(LIMITS)
+def clean_parent(seal: Seal | None) -> WarmParent:
+    """A process that solutions are forked from; it starts while the caller reads data. `seal` as in `WarmParent`."""
+    return WarmParent(LIMITS, seal=seal)
 
 
 def load_ground(data_root: Path, name: str, parent: WarmParent, *, believing: bool = True) -> Ground:

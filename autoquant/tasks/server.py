@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from autoquant import process
 from autoquant.errors import InfrastructureFault, UserError
-from autoquant.sandbox import WarmParent
+from autoquant.sandbox import WarmParent, strategy_seal
+from autoquant.sealing import Seal
 from autoquant.tasks.door import Door
 from autoquant.tasks.episode import QuantResearchEnv
 from autoquant.tasks.grader import Ground
@@ -37,17 +38,18 @@ BACKLOG = 64
 
 
 class Shop:
-    """What sessions share: the data, read once, and how many gradings may run at a time.
+    """What sessions share: the data, read once, how many gradings may run at a time, and what they run in.
 
     Truths are worked out afresh: whom it serves may have been able to write into the data folder before.
     """
 
-    def __init__(self, data_root: Path, at_once: int = AT_ONCE) -> None:
+    def __init__(self, data_root: Path, at_once: int = AT_ONCE, *, seal: Seal | None = None) -> None:
+        self._seal = seal
         self._slots = threading.BoundedSemaphore(at_once)
         self._lock = threading.Lock()
         self._open: set[WarmParent] = set()
         self._closed = False
-        with clean_parent() as parent:
+        with clean_parent(seal) as parent:
             self._grounds = {name: load_ground(data_root, name, parent, believing=False) for name in ORDER}
 
     def ground(self, name: str) -> Ground:
@@ -67,7 +69,7 @@ class Shop:
         ------
         InfrastructureFault : the shop is closed.
         """
-        with self._slots, clean_parent() as parent:
+        with self._slots, clean_parent(self._seal) as parent:
             try:
                 with self._lock:
                     if self._closed:
@@ -121,7 +123,10 @@ def serve(data_root: Path, port: int, say: Callable[[str], None], host: str = "1
         raise UserError("serving needs openenv-core", "uv sync --extra openenv")
     import uvicorn
 
-    with contextlib.closing(_listen(host, port)) as listener, contextlib.closing(Shop(data_root)) as shop:
+    with (
+        contextlib.closing(_listen(host, port)) as listener,
+        contextlib.closing(Shop(data_root, seal=strategy_seal())) as shop,
+    ):
         config = uvicorn.Config(
             Door(make_app(shop), MAXIMUM_MESSAGE),
             log_level="critical",

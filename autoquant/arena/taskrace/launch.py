@@ -30,6 +30,7 @@ from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import CompetitorView, RaceView
 from autoquant.market.indices import IndexManifest, index_folder, load_manifest
 from autoquant.protocol import PROTOCOL
+from autoquant.sandbox import strategy_seal
 from autoquant.tasks.server import Shop
 from autoquant.tasks.spec import ORDER, STEPS
 
@@ -75,7 +76,7 @@ def start(options: TaskOptions, voice: Voice, clock: Clock | None = None, pace: 
     with files.exclusive_lock(layout.lock, holder_words(clock)):
         ledger = _ledger(options, layout, manifest, voice, clock)
         join(ledger, chosen.joining, ledger.view.created.budget, clock, task_of)
-        shop = Shop(options.data_root)
+        shop = Shop(options.data_root, seal=strategy_seal())
         time_left = TimeLeft.within(clock, options.max_hours)
         grounds = {name: shop.ground(name) for name in ORDER}
         with TaskReferee(
