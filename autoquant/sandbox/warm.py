@@ -255,6 +255,8 @@ class WarmParent:
     def _send(self, kind: bytes, descriptors: list[int]) -> None:
         with self._lock:
             self._ready()
+            if self._process.poll() is not None:  # bubblewrap, killed before what it started could hang on to it
+                raise _cut_down("the strategy process is gone")
             try:
                 socket.send_fds(self._control, [kind], descriptors)
             except OSError:
