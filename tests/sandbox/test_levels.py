@@ -77,7 +77,7 @@ print(json.dumps([files, writable, [int(n) for n in os.listdir("/proc") if n.isd
 
 
 def test_behind_the_seal_is_the_interpreter_and_nothing_to_write(real_seal: Seal) -> None:
-    """INV-33. No file of the checkout but the server's own, none of the home, of data or of a state."""
+    """INV-34. No file of the checkout but the server's own, none of the home, of data or of a state."""
     shown = [os.path.realpath(path) for path in real_seal.read]
     program = LOOK.replace("sys.stdin.readline()", repr(json.dumps(shown)))
     files, writable, processes, system = json.loads(behind(real_seal, program))

@@ -33,12 +33,12 @@ def test_where_nothing_stands_in_the_way_every_attempt_succeeds() -> None:
 
 
 def test_the_seal_alone_stops_every_attempt(real_seal: Seal) -> None:
-    """INV-33."""
+    """INV-34."""
     assert [] == open_doors(prove(by_program(*sealed_prefix(real_seal))))
 
 
 def test_strategy_code_gets_nowhere(seal: Seal | None) -> None:
-    """INV-33, and at the evident level what the inner walls give: on a kernel with Landlock, the same."""
+    """INV-34, and at the evident level what the inner walls give: on a kernel with Landlock, the same."""
     level = Level.EVIDENT if seal is None else Level.SEALED
     doors = open_doors(prove_strategy(StrategyIsolation(level, "", seal)))
     if doors and seal is None:
