@@ -23,7 +23,18 @@ from autoquant.sealing import Level, Seal, sealed_prefix
 CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_DAC_READ_SEARCH")
 """Of a warm parent that root starts: to give each call a user id of its own, to end it, and to read packages that are
 another user's. A call keeps none of them, or the last where its packages are closed to it."""
-_TRIAL = "import os, sys; sys.path += sys.argv[1:]; import numpy; assert os.getpid() == 1"
+_TRIAL = """
+import os, sys
+from importlib.util import find_spec
+if os.getpid() != 1:
+    sys.exit("it opens no PID space")
+sys.path += sys.argv[1:]
+for name in ("numpy", "pandas", "scipy"):
+    if find_spec(name).origin is None:
+        sys.exit(f"{name} is made of links that lead out of {sys.argv[1]}")
+import numpy
+"""
+"""Links into a package manager's cache lead nowhere behind the seal, and an empty package loads without a word."""
 _TRIAL_SECONDS = 20.0
 
 Find = Callable[[str], str | None]
