@@ -7,6 +7,7 @@ from autoquant.sandbox.frames import Answer, CallFrames
 from autoquant.sandbox.gate import SourceFacts, check_source
 from autoquant.sandbox.levels import StrategyIsolation, strategy_isolation, strategy_level, strategy_seal
 from autoquant.sandbox.pool import ParentPool
+from autoquant.sandbox.proof import Escape, prove_strategy
 from autoquant.sandbox.tables import TableAnswer, TableFrames
 from autoquant.sandbox.warm import CPU_LIMIT, MEMORY_LIMIT, WarmParent
 
@@ -15,6 +16,7 @@ __all__ = [
     "MEMORY_LIMIT",
     "Answer",
     "CallFrames",
+    "Escape",
     "ParentPool",
     "SourceFacts",
     "StrategyIsolation",
@@ -22,6 +24,7 @@ __all__ = [
     "TableFrames",
     "WarmParent",
     "check_source",
+    "prove_strategy",
     "strategy_isolation",
     "strategy_level",
     "strategy_seal",

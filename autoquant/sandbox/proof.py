@@ -22,29 +22,31 @@ import numpy as np
 
 from autoquant import files
 from autoquant.errors import AgentFault
-from autoquant.process import end_tree, peek_exit, spawn
+from autoquant.process import end_tree, spawn
 from autoquant.protocol import Limits
 from autoquant.sandbox.frames import CallFrames
 from autoquant.sandbox.levels import StrategyIsolation, strategy_isolation
 from autoquant.sandbox.warm import WarmParent
 
 LIMITS = Limits(cpu_seconds=5.0, memory_bytes=512 << 20, wall_backstop_seconds=30.0)
+_PATIENCE_SECONDS = 20.0
 
 Ask = Callable[[str], str]
 """Runs a program that defines `look()` and gives what that returned, or the class and text of what it raised."""
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """One thing that strategy code must not be able to do."""
+class Escape:
+    """One way out that strategy code must not find."""
 
     name: str
+    """Completes "a strategy can …"."""
     stopped: bool
     said: str
     """What the attempt met, in its own words."""
 
 
-def prove_strategy(found: StrategyIsolation | None = None) -> tuple[Attempt, ...]:
+def prove_strategy(found: StrategyIsolation | None = None) -> tuple[Escape, ...]:
     """Every attempt in a child of a warm parent at the level that is `found`: this machine's, when None.
 
     Raises
@@ -68,7 +70,7 @@ def prove_strategy(found: StrategyIsolation | None = None) -> tuple[Attempt, ...
         return prove(ask)
 
 
-def prove(ask: Ask) -> tuple[Attempt, ...]:
+def prove(ask: Ask) -> tuple[Escape, ...]:
     """Every attempt through `ask`. All that they aim at is made here, open to every user, and gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="aq-proof-") as name:
         folder = Path(name)
@@ -77,15 +79,15 @@ def prove(ask: Ask) -> tuple[Attempt, ...]:
         return (*attempts, *_reach_process(ask), _leave_mark(ask))
 
 
-def _read(ask: Ask, folder: Path) -> Attempt:
+def _read(ask: Ask, folder: Path) -> Escape:
     canary = secrets.token_hex(8)
     files.atomic_write(folder / "canary", canary, durable=False)
     (folder / "canary").chmod(0o666)
     said = ask(f"def look():\n    with open({str(folder / 'canary')!r}) as file:\n        return file.read()\n")
-    return Attempt("read a file of the caller's", canary not in said, said.replace(canary, "its content"))
+    return Escape("read a file of the caller's", canary not in said, said.replace(canary, "its content"))
 
 
-def _write(ask: Ask, folder: Path) -> Attempt:
+def _write(ask: Ask, folder: Path) -> Escape:
     before = _contents(folder)
     program = f"""
 import os
@@ -100,14 +102,14 @@ def look():
     return ", ".join(said)
 """
     said = ask(program)
-    return Attempt("write into a folder of the caller's", before == _contents(folder), said)
+    return Escape("write into a folder of the caller's", before == _contents(folder), said)
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def _connect(ask: Ask, folder: Path) -> Attempt:
+def _connect(ask: Ask, folder: Path) -> Escape:
     """To a port, to a socket in the file system and, on Linux, to one that has a name and no file."""
     places: list[tuple[int, str | bytes | tuple[str, int]]] = [
         (socket.AF_INET, ("127.0.0.1", 0)),
@@ -142,27 +144,30 @@ def look():
     finally:
         for one in listeners:
             one.close()
-    return Attempt("open a socket to the caller", not met, said)
+    return Escape("open a socket to the caller", not met, said)
 
 
-def _reach_process(ask: Ask) -> tuple[Attempt, Attempt]:
+def _reach_process(ask: Ask) -> tuple[Escape, Escape]:
     """A process of the caller's: what its environment holds, and its life."""
     secret = secrets.token_hex(8)
     sleeper = spawn((sys.executable, "-S", "-c", "input()"), cwd=Path("/"), env={"KEY": secret}, stdin=subprocess.PIPE)
     try:
         where = f"/proc/{sleeper.pid}/environ"
         said = ask(f"def look():\n    with open({where!r}) as file:\n        return file.read()\n")
-        read = Attempt("read a process's environment", secret not in said, said.replace(secret, "its content"))
+        read = Escape("read a process's environment", secret not in said, said.replace(secret, "its content"))
         number = int(signal.SIGKILL)
         said = ask(f"import os\ndef look():\n    os.kill({sleeper.pid}, {number})\n    return 'sent'\n")
-        killed = Attempt("signal a process outside", peek_exit(sleeper) is None, said)
+        sleeper.communicate(b"\n", timeout=_PATIENCE_SECONDS)
+        killed = Escape("signal a process outside", sleeper.returncode == 0, said)
+    except subprocess.TimeoutExpired:
+        killed = Escape("signal a process outside", False, said)
     finally:
         end_tree(sleeper.pid, grace_seconds=0.0)
         sleeper.communicate()
     return read, killed
 
 
-def _leave_mark(ask: Ask) -> Attempt:
+def _leave_mark(ask: Ask) -> Escape:
     """In one call, for the next to find: files, and shared memory that has no file."""
     name, key = f"aq-proof-{secrets.token_hex(8)}", secrets.randbelow(1 << 30) + 1
     paths = [os.path.join(place, name) for place in ("/tmp", "/dev/shm", "/var/tmp", "/run")]
@@ -186,7 +191,7 @@ def look():
         for path in paths:
             Path(path).unlink(missing_ok=True)
         _remove_shared_memory(key)
-    return Attempt("find in one call what another left", first == second == "found: nothing", second)
+    return Escape("find in one call what another left", first == second == "found: nothing", second)
 
 
 def _remove_shared_memory(key: int) -> None:

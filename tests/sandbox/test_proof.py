@@ -9,7 +9,7 @@ import pytest
 
 from autoquant.sandbox import StrategyIsolation
 from autoquant.sandbox.interpreter import this_interpreter
-from autoquant.sandbox.proof import Attempt, prove, prove_strategy
+from autoquant.sandbox.proof import Escape, prove, prove_strategy
 from autoquant.sealing import Level, Seal, sealed_prefix
 
 
@@ -24,7 +24,7 @@ def by_program(*prefix: str) -> Callable[[str], str]:
     return ask
 
 
-def open_doors(attempts: tuple[Attempt, ...]) -> list[str]:
+def open_doors(attempts: tuple[Escape, ...]) -> list[str]:
     return [f"{one.name}: {one.said}" for one in attempts if not one.stopped]
 
 

@@ -295,7 +295,10 @@ def test_calls_that_leave_a_mark_or_reach_a_stranger_are_refused(parent, frames,
 
 def test_nothing_of_a_call_stays_in_the_parent(parent, frames) -> None:
     server = server_of(parent)
-    before = server.num_fds()
+    try:
+        before = server.num_fds()
+    except psutil.AccessDenied:
+        pytest.skip("not even the same user may look into a process that is not dumpable")
     for _ in range(5):
         ask(parent, frames, "return panel.close")
     wait = time.monotonic() + 2.0
