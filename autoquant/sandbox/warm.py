@@ -69,6 +69,10 @@ class WarmParent:
     preload : modules to import ahead of the first call (public scipy packages a strategy names).
     launcher : starts the program.
     seal : what `autoquant.sandbox.levels` found on this machine; None is the evident level.
+
+    Raises
+    ------
+    InfrastructureFault : it could not be started.
     """
 
     def __init__(
@@ -96,9 +100,13 @@ class WarmParent:
         start = (sys.executable,) if seal is None else (*sealed_prefix(seal), interpreter.program)
         argv = [*start, *FLAGS, str(SERVER), json.dumps(options)]
         with theirs:
-            self._process: subprocess.Popen[bytes] = launcher(
-                argv, cwd=Path("/"), env=ENVIRONMENT, pass_fds=(theirs.fileno(),)
-            )
+            try:
+                self._process: subprocess.Popen[bytes] = launcher(
+                    argv, cwd=Path("/"), env=ENVIRONMENT, pass_fds=(theirs.fileno(),)
+                )
+            except OSError as error:
+                self._control.close()
+                raise _broken(f"the strategy process could not be started ({error.strerror or error})") from None
         self._walls: tuple[str, ...] | None = None
         self.preload(preload)
 

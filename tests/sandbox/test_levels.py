@@ -8,11 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from autoquant.errors import InfrastructureFault
 from autoquant.sandbox import CallFrames, TableFrames, WarmParent, strategy_isolation, strategy_level
 from autoquant.sandbox.interpreter import SERVER, this_interpreter
 from autoquant.sandbox.warm import FLAGS
@@ -154,6 +156,29 @@ def test_an_ordinary_user_is_sealed_as_root_is(real_seal: Seal, tmp_path: Path) 
     if level == Level.EVIDENT:
         pytest.skip(f"an ordinary user is not sealed here: {reason}")
     assert (65534, Level.SEALED) == (user, level)
+
+
+IN_A_SEAL = """
+from autoquant.sandbox import StrategyIsolation, prove_strategy
+from autoquant.sealing import Level
+print([one.name for one in prove_strategy(StrategyIsolation(Level.EVIDENT, "")) if not one.stopped])
+"""
+
+
+def test_strategy_code_runs_at_the_evident_level_inside_an_agents_seal(real_seal: Seal) -> None:
+    """Root is the only user in there, and a call cannot have a number of its own: `evaluate.py` of a sealed session."""
+    seal = Seal(
+        real_seal.program, read=(*real_seal.read, REPOSITORY / "autoquant", Path(sys.prefix), Path(sys.executable))
+    )
+    start = f"import sys; sys.path.insert(0, {str(REPOSITORY)!r})\n{IN_A_SEAL}"
+    argv = [*sealed_prefix(seal), sys.executable, "-B", "-c", start]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    assert ("", "[]\n") == (done.stderr, done.stdout)
+
+
+def test_a_bubblewrap_that_is_gone_is_the_machines_fault(real_seal: Seal) -> None:
+    with pytest.raises(InfrastructureFault, match="could not be started"):
+        WarmParent(seal=replace(real_seal, program="/no/such/bwrap"))
 
 
 STARTERS = {"WarmParent", "ParentPool", "Judge", "judge_lockbox", "clean_parent", "Shop"}
