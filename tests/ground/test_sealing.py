@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -81,3 +82,29 @@ def test_not_even_root_can_turn_a_switch_of_the_kernel() -> None:
     seen = inside("; ".join(f"(: >> {switch}) && echo turned" for switch in switches))
     assert "" == seen.stdout
     assert "Read-only file system" in seen.stderr or "Permission denied" in seen.stderr
+
+
+@with_bubblewrap
+def test_a_frozen_seal_has_nothing_to_write_but_what_was_given(tmp_path: Path) -> None:
+    places = ("/", "/tmp", "/var/tmp", "/run", "/dev/shm", str(tmp_path))
+    seen = inside("".join(f"echo x > {place}/note;" for place in places), frozen=True, write=(tmp_path,))
+    assert 5 == seen.stderr.count("Read-only")
+    assert "x\n" == (tmp_path / "note").read_text()
+
+
+@with_bubblewrap
+def test_the_first_program_of_a_seal_is_process_one_and_leads_all_in_there() -> None:
+    assert "1\n" == inside("echo $$", first=True).stdout
+
+
+@with_bubblewrap
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has capabilities to keep")
+def test_root_that_keeps_a_capability_can_leave_itself_for_another_user(tmp_path: Path) -> None:
+    """And that user finds the way to what is listed, though it lies in a closed folder."""
+    closed = tmp_path / "closed"
+    (closed / "open").mkdir(parents=True)
+    (closed / "open" / "note").write_text("found")
+    closed.chmod(0o700)
+    leave = f"setpriv --reuid 20001 --regid 20001 --clear-groups sh -c 'id -u; cat {closed}/open/note'"
+    seen = inside(leave, read=(*SYSTEM, closed / "open"), capabilities=("CAP_SETUID", "CAP_SETGID"))
+    assert ("20001\nfound", "") == (seen.stdout, seen.stderr)
