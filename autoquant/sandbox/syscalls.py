@@ -15,13 +15,15 @@ from typing import NamedTuple
 
 
 class _Machine(NamedTuple):
-    """One machine type: its audit word, the number of `seccomp`, calls for the own process only, calls refused."""
+    """One machine type: its audit word, the number of `seccomp`, calls for the own process only, calls refused, and
+    calls that make a process or thread."""
 
     audit: int
     seccomp: int
     own: tuple[int, ...]
     """kill, tgkill, prlimit64: the first argument has to be the caller itself."""
     refused: tuple[int, ...]
+    forks: tuple[int, ...]
 
 
 _SINCE_2019 = (424, 425, 434, 437, 438, 440, 448, 452, 463, 466)
@@ -45,6 +47,7 @@ _MACHINES = {
             253, 294, 298, 300, 321, 323,  # watching files and processes, kernel programs
             *_SINCE_2019,
         ),
+        forks=(56, 57, 58, 435),
     ),
     "aarch64": _Machine(
         audit=0xC00000B7,
@@ -63,6 +66,7 @@ _MACHINES = {
             26, 241, 262, 280, 282,
             *_SINCE_2019,
         ),
+        forks=(220, 435),
     ),
 }  # fmt: skip
 
@@ -81,14 +85,18 @@ def available() -> bool:
     return os.uname().machine in _MACHINES and ctypes.CDLL(None).prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
 
 
-def refuse() -> None:
+def refuse(*, forks: bool = False) -> None:
     """Shut the calls of this process for good; it must have given up new privileges before.
+
+    `forks`: those that make a process or thread as well, for whom the kernel's limit on processes does not hold.
 
     Raises
     ------
     OSError : the kernel refused the filter.
     """
     machine = _MACHINES[os.uname().machine]
+    if forks:
+        machine = machine._replace(refused=(*machine.refused, *machine.forks))
     rules = program(machine, os.getpid())
     code = ctypes.create_string_buffer(rules, len(rules))
     head = struct.pack("@HP", len(rules) // 8, ctypes.addressof(code))

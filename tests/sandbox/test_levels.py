@@ -159,9 +159,21 @@ def test_an_ordinary_user_is_sealed_as_root_is(real_seal: Seal, tmp_path: Path) 
 
 
 IN_A_SEAL = """
-from autoquant.sandbox import StrategyIsolation, prove_strategy
+import numpy as np
+from autoquant.errors import CrashError
+from autoquant.sandbox import CallFrames, StrategyIsolation, WarmParent, prove_strategy
 from autoquant.sealing import Level
-print([one.name for one in prove_strategy(StrategyIsolation(Level.EVIDENT, "")) if not one.stopped])
+open_doors = [one.name for one in prove_strategy(StrategyIsolation(Level.EVIDENT, "")) if not one.stopped]
+one = np.zeros((1, 1), np.int64)
+frames = CallFrames(one[0], ("A00",), ("close",), np.ones((1, 1, 1)), ("tier",), one)
+for line in ("import os; os.fork()", "import _thread; _thread.start_new_thread(print, ())"):
+    try:
+        with WarmParent() as parent:
+            parent.call(f"def target_weights(panel, train_end):\\n    {line}\\n".encode(), frames, 0)
+        open_doors.append(line)
+    except CrashError as error:
+        assert error.kind in ("PermissionError", "BlockingIOError", "RuntimeError"), error
+print(open_doors)
 """
 
 
