@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from autoquant import cli
 from autoquant.protocol import PROTOCOL
+from autoquant.sealing import Level
 
 if TYPE_CHECKING:
     from autoquant.arena.show.voice import Voice
@@ -77,6 +78,7 @@ def _add_doctor(commands: Commands) -> None:
     summary = "check data, calibration, isolation, disk and competitors; changes nothing"
     doctor = _add(commands, "doctor", _doctor, summary)
     doctor.add_argument("--skip-harnesses", action="store_true", help="leave the competitors out")
+    require_option(doctor, "call it a problem when a race would not be sealed")
     _competitors(doctor, required=False)
     cli.add_home_options(doctor, state=True)
     cli.add_json_option(doctor)
@@ -111,6 +113,7 @@ def _add_start(commands: Commands) -> None:
     )
     start.add_argument("--allow-source", metavar="NAME", help="race on data that are not from the public archive")
     start.add_argument("--skip-missing", action="store_true", help="leave out competitors that cannot run here")
+    require_option(start, "refuse to start a race that would not be sealed")
     _jobs(start)
     cli.add_home_options(start, state=True)
     cli.add_json_option(start)
@@ -191,6 +194,7 @@ def _add_demo(commands: Commands) -> None:
     demo = _add(commands, "demo", _demo, summary, _DEMO)
     demo.add_argument("--out", type=Path, default=Path("demo"), metavar="DIR", help="its folder (default: ./demo)")
     demo.add_argument("--max-experiments", type=cli.positive_int, default=12, metavar="N", help="default: 12")
+    require_option(demo, "refuse a demo that would not be sealed")
 
 
 def _add_tasks(commands: Commands) -> None:
@@ -231,6 +235,11 @@ def _competitors(target: argparse.ArgumentParser, *, required: bool) -> None:
     )
 
 
+def require_option(target: argparse.ArgumentParser, text: str) -> None:
+    """`--require sealed`."""
+    target.add_argument("--require", choices=tuple(map(str, Level)), default=str(Level.EVIDENT), help=text)
+
+
 def _jobs(target: argparse.ArgumentParser) -> None:
     target.add_argument(
         "--jobs", type=cli.positive_int, metavar="N", help="strategy calls at a time (default: all cores)"
@@ -256,6 +265,7 @@ def _doctor(options: Options) -> int:
         competitors,
         Machine.here(),
         skip_harnesses=options.skip_harnesses,
+        require=Level(options.require),
     )
     if options.json:
         cli.emit_json(diagnosis)
@@ -293,6 +303,7 @@ def _start(options: Options) -> int:
             allow_source=options.allow_source,
             skip_missing=options.skip_missing,
             jobs=options.jobs,
+            require=Level(options.require),
         ),
         _voice(),
     )
@@ -428,7 +439,7 @@ def _demo(options: Options) -> int:
     def render(state: Path, race: str, page: Path) -> None:
         render_report(state, race, page, home=cli.HOME)
 
-    return demo(cli.HOME, options.out, options.max_experiments, render, _voice())
+    return demo(cli.HOME, options.out, options.max_experiments, render, _voice(), require=Level(options.require))
 
 
 def _voice() -> Voice:

@@ -18,6 +18,7 @@ from autoquant.market.manifest import SYNTHETIC, load_manifest, manifest_path
 from autoquant.market.synthetic_setup import make_synthetic
 from autoquant.oracle.command import calibrate_data
 from autoquant.protocol import PROTOCOL
+from autoquant.sealing import Level
 
 RACE = "demo"
 COMPETITORS = "random,hillclimb"
@@ -33,6 +34,7 @@ def demo(
     render: Callable[[Path, str, Path], object],
     voice: Voice,
     clock: Clock | None = None,
+    require: Level = Level.EVIDENT,
 ) -> int:
     """Run the demo in `out`, or go on with an interrupted one; returns the exit code.
 
@@ -40,6 +42,7 @@ def demo(
     ----------
     budget : experiments per competitor.
     render : writes the page of a race: (state folder, race, file).
+    require : run only at this level of isolation.
 
     Raises
     ------
@@ -57,7 +60,7 @@ def demo(
     if not (data / SYNTHETIC / "calibration.json").is_file():
         voice.say(f"calibrating with {SAMPLES} samples (a real race takes {PROTOCOL.calibration.samples:,})")
         calibrate_data(read_seed(home), data, samples=SAMPLES, jobs=None)
-    finish = _race(home, out, layout, budget, voice, clock)
+    finish = _race(home, out, layout, budget, require, voice, clock)
     if not finish.view.is_terminal:
         voice.say(f"the demo is paused ({finish.reason}); the same command goes on")
         return finish.exit_code
@@ -69,7 +72,7 @@ def demo(
     return 0
 
 
-def _race(home: Path, out: Path, layout: RaceLayout, budget: int, voice: Voice, clock: Clock) -> Finish:
+def _race(home: Path, out: Path, layout: RaceLayout, budget: int, require: Level, voice: Voice, clock: Clock) -> Finish:
     view = read_view(layout)
     if view is not None and view.is_terminal:
         return Finish(layout, "finished", view)
@@ -83,6 +86,7 @@ def _race(home: Path, out: Path, layout: RaceLayout, budget: int, voice: Voice, 
             budget=budget,
             race=RACE,
             kind="demo",
+            require=require,
         ),
         voice,
         clock,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,17 +10,20 @@ from pathlib import Path
 
 from autoquant.arena import protected
 from autoquant.arena.available import availabilities
-from autoquant.arena.race import CALIBRATE, CALIBRATION, ISOLATION, calibration_problem, read_noise_floor, read_seed
-from autoquant.arena.sessions.confinement import pid_namespace
+from autoquant.arena.isolation import RECORDED, Isolation, isolation_of, secrets_of, walls_here, without_paths
+from autoquant.arena.race import CALIBRATE, CALIBRATION, calibration_problem, read_noise_floor, read_seed
 from autoquant.errors import AutoQuantError, DataError
 from autoquant.harness import Availability, Competitor
 from autoquant.harness.machine import Machine
 from autoquant.ledger import records as r
 from autoquant.market.manifest import Manifest, data_directory, load_manifest, verify
 from autoquant.protocol import PROTOCOL, SCHEMA_VERSION
+from autoquant.sealing import Level
 
 RACE_BYTES = 2 * 10**9
 """What a race needs on disk: worktrees with TRAIN, homes, logs, evaluations."""
+
+SEAL_HINT = f"a race here is {RECORDED[Level.EVIDENT]}: what an agent changes shows, that it cannot is not promised"
 
 
 class Health(StrEnum):
@@ -50,6 +52,21 @@ class Check:
 
 
 @dataclass(frozen=True)
+class IsolationFacts:
+    """The level of a race with the competitors that can run here, and what it is made of."""
+
+    level: Level
+    recorded: str
+    """The level in the words of records and pages."""
+    strategies: Level
+    agents: Level
+    lacks: tuple[str, ...]
+    """Why it is not sealed."""
+    note: str
+    """What stays open behind a seal."""
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """The whole answer. `can_start`: some race could start with these data on this machine."""
 
@@ -58,6 +75,7 @@ class Diagnosis:
     problems: int
     warnings: int
     summary: str
+    isolation: IsolationFacts
     schema_version: int = SCHEMA_VERSION
 
 
@@ -69,17 +87,27 @@ def diagnose(
     machine: Machine,
     *,
     skip_harnesses: bool,
+    require: Level = Level.EVIDENT,
 ) -> Diagnosis:
-    """Check checkout, data, calibration, isolation, disk and (unless skipped) every competitor."""
+    """Check checkout, data, calibration, isolation, disk and (unless skipped) every competitor.
+
+    Parameters
+    ----------
+    require : a level below it is a problem.
+    """
     data, manifest, data_dir = _data(data_root)
     checks = [_checkout(home), *data]
     if manifest is not None and data_dir is not None:
         checks.append(_calibration(home, manifest, data_dir))
-    checks += [_isolation(machine), _disk(state)]
     found = {} if skip_harnesses else availabilities(competitors, machine)
     answers = [(racer, found[racer.name]) for racer in competitors if racer.name in found]
+    secret = secrets_of(home, data_root, state)
+    isolation = isolation_of(
+        walls_here(machine, secret), [racer for racer, answer in answers if answer.ok], machine, secret
+    )
+    checks += [_isolation(isolation, require), _disk(state)]
     checks += [_competitor(racer, answer) for racer, answer in answers]
-    return _sum_up([*checks, *_shared_accounts(answers)], manifest, skip_harnesses)
+    return _sum_up([*checks, *_shared_accounts(answers)], manifest, isolation, skip_harnesses)
 
 
 def readiness(
@@ -87,6 +115,7 @@ def readiness(
     data_root: Path,
     state: Path,
     machine: Machine,
+    isolation: Isolation,
     notes: Mapping[str, str],
     left_out: Mapping[str, str],
 ) -> r.ReadinessChecked:
@@ -98,21 +127,21 @@ def readiness(
     left_out : why others cannot, by name.
     """
     data, _, _ = _data(data_root)
-    checks = [_checkout(home), *data, _isolation(machine), _disk(state)]
+    checks = [_checkout(home), *data, _disk(state)]
 
-    folders = sorted((f"{folder}/" for folder in (home, data_root, state, machine.home)), key=len, reverse=True)
+    folders = (home, data_root, state, machine.home)
 
     def told(words: Iterable[tuple[str, str]]) -> tuple[str, ...]:
         """The record is published: it tells no path of this machine."""
-        return tuple(
-            functools.reduce(lambda t, f: t.replace(f, ""), folders, f"{name}: {text}") for name, text in words
-        )
+        return tuple(without_paths(folders, f"{name}: {text}") for name, text in words)
 
     return r.ReadinessChecked(
         manifest_verified=data[0].health is Health.OK,
         problems=told((c.name, c.text) for c in checks if c.health is Health.PROBLEM),
         warnings=told([*((c.name, c.text) for c in checks if c.health is Health.WARNING), *notes.items()]),
         left_out=told(left_out.items()),
+        isolation=isolation.recorded,
+        unsealed=isolation.told(*folders),
     )
 
 
@@ -164,21 +193,21 @@ def _calibration(home: Path, manifest: Manifest, data_dir: Path) -> Check:
     return Check("calibration", Health.OK, text)
 
 
-def _isolation(machine: Machine) -> Check:
-    from autoquant.sandbox import WarmParent
-
-    try:
-        with WarmParent() as parent:
-            walls = parent.isolation
-    except AutoQuantError as error:
-        return Check("isolation", Health.PROBLEM, error.message, error.hint)
-    namespace = pid_namespace(machine)
-    agents = "process group" + (f", {namespace.name}" if namespace.name else "")
-    text = f"{ISOLATION}; agents: {agents}; strategy code: {', '.join(walls) or 'limits only'}"
-    if namespace.name:
+def _isolation(isolation: Isolation, require: Level) -> Check:
+    """Proved a moment ago, from inside."""
+    walls = isolation.walls
+    agents = walls.agents.words
+    if walls.agents.level is not Level.SEALED and walls.namespace.name:
+        agents = f"{walls.namespace.name}; {agents}"
+    text = f"{isolation.recorded}; agents: {agents}; strategy code: {walls.strategy.words}"
+    text += "".join(f"; {name}: {why}" for name, why in isolation.weak.items()) + (
+        f"; {walls.note}" if walls.note else ""
+    )
+    if not isolation.level.satisfies(require):
+        return Check("isolation", Health.PROBLEM, f"{text}; --require {require} is not met", SEAL_HINT)
+    if isolation.level is Level.SEALED:
         return Check("isolation", Health.OK, text)
-    hint = "where bubblewrap works, nothing that an agent started outlives its session"
-    return Check("isolation", Health.WARNING, f"{text}; no PID namespace: {namespace.problem}", hint)
+    return Check("isolation", Health.WARNING, text, SEAL_HINT)
 
 
 def _disk(state: Path) -> Check:
@@ -229,7 +258,7 @@ def _shared_accounts(answers: Sequence[tuple[Competitor, Availability]]) -> list
     ]
 
 
-def _sum_up(checks: list[Check], manifest: Manifest | None, skip_harnesses: bool) -> Diagnosis:
+def _sum_up(checks: list[Check], manifest: Manifest | None, isolation: Isolation, skip_harnesses: bool) -> Diagnosis:
     """A race can start when nothing but competitors is in the way, and one of those is left."""
     blocking = [c for c in checks if c.health is Health.PROBLEM and not c.competitor]
     racers = [c for c in checks if c.competitor]
@@ -252,7 +281,11 @@ def _sum_up(checks: list[Check], manifest: Manifest | None, skip_harnesses: bool
         what = f"A race with the other {fit} can start."
     else:
         what = "A race can start."
-    return Diagnosis(tuple(checks), can_start, problems, warnings, f"{counted}. {what}" if counted else what)
+    walls = isolation.walls
+    facts = IsolationFacts(
+        isolation.level, isolation.recorded, walls.strategy.level, walls.agents.level, isolation.lacks, walls.note
+    )
+    return Diagnosis(tuple(checks), can_start, problems, warnings, f"{counted}. {what}" if counted else what, facts)
 
 
 def show(diagnosis: Diagnosis) -> str:

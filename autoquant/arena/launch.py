@@ -7,7 +7,7 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
@@ -18,12 +18,13 @@ from autoquant.arena import race
 from autoquant.arena.asked import Answers, wanted, who_can_run
 from autoquant.arena.choice import Choice, choose_race
 from autoquant.arena.doctor import readiness
+from autoquant.arena.isolation import Isolation, isolation_of, secrets_of, walls_here
 from autoquant.arena.referee.referee import RaceFacts, Referee
 from autoquant.arena.referee.standing import stored_strategy
 from autoquant.arena.roster.budgets import race_budget, require_budgets, unequal_budgets, with_budget
 from autoquant.arena.roster.replicates import require_different_searches
 from autoquant.arena.sessions.accounts import Accounts
-from autoquant.arena.sessions.confinement import pid_namespace
+from autoquant.arena.sessions.confinement import Confinement
 from autoquant.arena.sessions.logs import latest_line
 from autoquant.arena.sessions.place import run_mark
 from autoquant.arena.sessions.prompts import Prompt, prompt_for
@@ -35,7 +36,7 @@ from autoquant.arena.show.status import status_of
 from autoquant.arena.show.voice import Voice
 from autoquant.clock import Clock, SystemClock, utc_iso
 from autoquant.errors import DataError
-from autoquant.harness import Availability
+from autoquant.harness import Availability, Competitor
 from autoquant.harness.machine import Machine
 from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
@@ -43,6 +44,7 @@ from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import RaceView
 from autoquant.market.store import load_panel
 from autoquant.protocol import PROTOCOL
+from autoquant.sealing import Level
 
 if TYPE_CHECKING:
     from autoquant.oracle.judge import Judge
@@ -86,6 +88,8 @@ class StartOptions:
     skip_missing: bool = False
     kind: str = "race"
     jobs: int | None = None
+    require: Level = Level.EVIDENT
+    """Start only at this level of isolation."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +141,9 @@ def start(options: StartOptions, voice: Voice, clock: Clock | None = None, pace:
     if chosen.action == "create":
         race.admit(ground.manifest, options.kind, options.allow_source)
         race.calibrated(ground)
+    isolation = look(options, asked, machine, voice)
     with files.exclusive_lock(layout.lock, holder_words(clock)):
-        ledger = _ledger(options, chosen, ground, voice, clock)
+        ledger = _ledger(options, chosen, ground, isolation, voice, clock)
         view = ledger.view
         race.require_same_ground(view, ground)
         with judge_of(ground, view, layout, options.jobs) as judge:
@@ -147,23 +152,38 @@ def start(options: StartOptions, voice: Voice, clock: Clock | None = None, pace:
             race.join(ledger, chosen.joining, view.created.budget, clock)
             if notice := unequal_budgets({name: c.joined.budget for name, c in ledger.view.competitors.items()}):
                 voice.say(f"race {layout.race}: {notice}")
-            ledger.append(_readiness(options, machine, able, unable, voice), utc_iso(clock.now()))
+            ledger.append(_readiness(options, machine, isolation, able, unable, voice), utc_iso(clock.now()))
             facts = RaceFacts(view.created.noise_floor, ground.data_dir)
             time_left = TimeLeft.within(clock, options.max_hours)
             with Referee(layout, ledger, judge, facts, clock, options.home, time_left.of) as referee:
-                seat = Seat(chosen, ledger, referee, machine, able, time_left)
+                seat = Seat(chosen, ledger, referee, machine, able, time_left, isolation.confinement)
                 reason = supervise(options, seat, voice, clock, pace)
         race.write_metrics(layout, ledger.view)
         return Finish(layout, reason, ledger.view)
 
 
+def look(options: StartOptions, racers: Sequence[Competitor], machine: Machine, voice: Voice) -> Isolation:
+    """The isolation that a race of these competitors gets here; what keeps it from being sealed is said aloud.
+
+    Raises
+    ------
+    UserError : more was required.
+    """
+    secret = secrets_of(options.home, options.data_root, options.state)
+    isolation = isolation_of(walls_here(machine, secret), racers, machine, secret)
+    isolation.require(options.require)
+    if isolation.lacks:
+        voice.say(f"isolation: {isolation.recorded} ({'; '.join(isolation.lacks)})")
+    return isolation
+
+
 def _readiness(
-    options: StartOptions, machine: Machine, able: Answers, unable: Answers, voice: Voice
+    options: StartOptions, machine: Machine, isolation: Isolation, able: Answers, unable: Answers, voice: Voice
 ) -> r.ReadinessChecked:
     """For the record: how doctor found the ground of this start. What it would not start with is said aloud."""
     notes = {name: answer.note for name, answer in able.items() if answer.note}
     left_out = {name: answer.problem for name, answer in unable.items()}
-    checked = readiness(options.home, options.data_root, options.state, machine, notes, left_out)
+    checked = readiness(options.home, options.data_root, options.state, machine, isolation, notes, left_out)
     for words in (*checked.problems, *(f"{name}: {note}" for name, note in notes.items())):
         voice.say(f"doctor: {words}")
     return checked
@@ -199,7 +219,9 @@ def judge_of(ground: race.Ground, view: RaceView, layout: RaceLayout, jobs: int 
     return Judge(panel, valid_windows(), pins=pins, secret=secret, jobs=jobs, seal=strategy_seal())
 
 
-def _ledger(options: StartOptions, chosen: Choice, ground: race.Ground, voice: Voice, clock: Clock) -> Ledger:
+def _ledger(
+    options: StartOptions, chosen: Choice, ground: race.Ground, isolation: Isolation, voice: Voice, clock: Clock
+) -> Ledger:
     layout = chosen.layout
     ledger = Ledger.open(layout.ledger)
     for notice in ledger.notices:
@@ -211,6 +233,7 @@ def _ledger(options: StartOptions, chosen: Choice, ground: race.Ground, voice: V
             kind=options.kind,
             budget=race_budget(chosen.joining),
             allow_source=options.allow_source,
+            isolation=isolation.recorded,
             secret=secrets.token_bytes(32),
             clock=clock,
         )
@@ -232,6 +255,7 @@ class Seat:
     machine: Machine
     available: Mapping[str, Availability]
     time_left: TimeLeft
+    confinement: Confinement
     prompt: Prompt = prompt_for
 
 
@@ -252,7 +276,7 @@ def supervise(options: StartOptions, seat: Seat, voice: Voice, clock: Clock, pac
             available=seat.available,
             accounts=Accounts(options.parallel_per_account),
             time_left=seat.time_left,
-            confinement=pid_namespace(seat.machine),
+            confinement=seat.confinement,
             parallel=options.parallel,
             pace=pace,
             prompt=seat.prompt,

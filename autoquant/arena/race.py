@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 CALIBRATION = "calibration.json"
 CALIBRATE = "run: evaluate.py --calibrate"
 SEED = "seed"
-ISOLATION = "tamper-evident"
-"""What this version gives agents' processes; strategy code is confined further by the sandbox."""
 
 
 class Screen(Protocol):
@@ -164,7 +162,15 @@ def admit(manifest: Manifest, kind: str, allow_source: str | None) -> str | None
 
 
 def create(
-    layout: RaceLayout, ground: Ground, *, kind: str, budget: int, allow_source: str | None, secret: bytes, clock: Clock
+    layout: RaceLayout,
+    ground: Ground,
+    *,
+    kind: str,
+    budget: int,
+    allow_source: str | None,
+    isolation: str,
+    secret: bytes,
+    clock: Clock,
 ) -> Ledger:
     """Write a new race's secret, seed and first record. Its noise floor is a copy of the data's calibration.
 
@@ -173,6 +179,7 @@ def create(
     kind : `race` or `demo`.
     budget : experiments per competitor.
     allow_source : what the user allowed by name, if anything.
+    isolation : the level, in the record's words.
     secret : 32 random bytes; masks and cuts derive from it.
     """
     allowed = admit(ground.manifest, kind, allow_source)
@@ -196,7 +203,7 @@ def create(
             seed_strategy=seed,
             budget=budget,
             allow_source=allowed,
-            isolation=ISOLATION,
+            isolation=isolation,
         ),
         utc_iso(clock.now()),
     )

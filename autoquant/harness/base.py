@@ -135,6 +135,10 @@ class SessionPlan:
     """Configuration to write before the start: path below HOME, content."""
     links: Mapping[str, Path] = field(default_factory=dict)
     """Credentials: path below HOME, the user's own file. Linked, never copied: a refresh token works once."""
+    reads: tuple[Path, ...] = ()
+    """Files and folders it reads beside those that its program is known by: shown to a sealed session, not writable."""
+    writes: tuple[Path, ...] = ()
+    """Folders of the user's own that it has to write to: where a CLI renews a login by putting a new file in place."""
 
 
 class Harness(Protocol):

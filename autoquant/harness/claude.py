@@ -165,6 +165,7 @@ class ClaudeHarness(AgentHarness):
             stdin=request.prompt.encode(),
             files={".claude/settings.json": json.dumps(_SETTINGS, indent=2) + "\n"},
             links=found.links,
+            writes=tuple(path.parent for path in found.links.values()),
         )
 
 

@@ -7,11 +7,13 @@
 
 The program runs in the worktree. Its standard input is at its end; the kick-off text is the file {prompt_file}. What
 it prints is shown and nothing is learnt from it: no tokens, no conversation to resume. A key named in `api_key_env` is
-passed on under its own name; a `base_url` reaches the program only where argv says {base_url}.
+passed on under its own name; a `base_url` reaches the program only where argv says {base_url}. A sealed session sees
+the program and what it is known to need, files and folders that argv names in full, and the programs of `needs`.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +22,7 @@ from autoquant.harness.base import Availability, Competitor, Refusal, SessionPla
 from autoquant.harness.credentials import Credential, from_key, missing_variable
 from autoquant.harness.machine import Machine
 from autoquant.harness.plain_harness import PlainHarness
+from autoquant.harness.programs import program_files
 
 PLACEHOLDERS = ("workspace", "prompt_file", "model", "effort", "session", "base_url", "checkout")
 _CHECKOUT = Path(__file__).resolve().parent.parent.parent
@@ -77,10 +80,15 @@ class CommandHarness(PlainHarness):
             "base_url": competitor.base_url,
             "checkout": str(_CHECKOUT),
         }
+        argv = (program, *fill(competitor.argv[1:], values), *competitor.args)
+        named = [Path(part) for part in argv[1:] if part.startswith(os.sep)]
+        needed = [path for name in competitor.needs if (found := machine.find(name)) for path in (
+            program_files(found, machine))]  # fmt: skip
         return SessionPlan(
-            argv=(program, *fill(competitor.argv[1:], values), *competitor.args),
+            argv=argv,
             cwd=request.workspace,
             env=key.env if key else {},
+            reads=(*(path for path in named if path.exists() and path != request.workspace), *needed),
         )
 
 

@@ -46,6 +46,7 @@ class ControlHarness(PlainHarness):
                 *competitor.args,
             ),
             cwd=_CHECKOUT,
+            reads=(_CHECKOUT / "autoquant",),
         )
 
 

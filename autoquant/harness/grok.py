@@ -107,6 +107,7 @@ class GrokHarness(AgentHarness):
             },
             files={f"{_HOME}/config.toml": tomli_w.dumps(_configuration(competitor))},
             links=found.links,
+            writes=tuple(path.parent for path in found.links.values()),
         )
 
 

@@ -35,6 +35,10 @@ class TaskTable:
     race: str
     source: str
     rows: tuple[TaskRow, ...]
+    isolation: str = ""
+    """`sealed`, or `tamper-evident` as soon as one start was."""
+    unsealed: tuple[str, ...] = ()
+    """Why it is not sealed."""
     schema_version: int = SCHEMA_VERSION
 
 
@@ -46,7 +50,8 @@ def graded_state(state: Path) -> Path:
 def table_of(view: RaceView) -> TaskTable:
     """The record as a table."""
     created = view.created
-    return TaskTable(created.race, created.data.source, tuple(_row(racer) for racer in view.competitors.values()))
+    rows = tuple(_row(racer) for racer in view.competitors.values())
+    return TaskTable(created.race, created.data.source, rows, view.isolation, view.unsealed)
 
 
 def _row(racer: CompetitorView) -> TaskRow:

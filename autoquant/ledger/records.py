@@ -54,7 +54,7 @@ class RaceCreated:
     budget: int
     allow_source: str | None
     isolation: str
-    """`sealed` or `tamper-evident`."""
+    """`sealed` or `tamper-evident`, as proved before this line; a later start may be weaker."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,10 @@ class ReadinessChecked:
     warnings: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     """Competitors that could not run here and were left out of this start, with the reason."""
+    isolation: str = ""
+    """`sealed` or `tamper-evident`, as proved for the competitors of this start; empty on record from before levels."""
+    unsealed: tuple[str, ...] = ()
+    """Why it is not sealed, one reason each."""
 
 
 @dataclass(frozen=True)

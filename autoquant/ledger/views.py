@@ -266,6 +266,19 @@ class RaceView:
         """Every competitor has ended, and there is at least one."""
         return bool(self.competitors) and all(c.ended is not None for c in self.competitors.values())
 
+    @property
+    def isolation(self) -> str:
+        """The weakest level of its creation and of every start: `sealed` only when the record says so of each."""
+        starts = ("" if checked is None else checked.isolation for checked in self.readiness)
+        if self.created.isolation == "sealed" and any(level != "sealed" for level in starts):
+            return "tamper-evident"
+        return self.created.isolation
+
+    @property
+    def unsealed(self) -> tuple[str, ...]:
+        """Why it is not sealed, as its starts recorded it, each reason once."""
+        return tuple(dict.fromkeys(reason for checked in self.readiness if checked for reason in checked.unsealed))
+
 
 COLUMNS = (
     "attempt", "utc", "status", "score", "delta", "folds_better", "drawdown", "turnover", "trades", "strategy",

@@ -415,6 +415,9 @@ class Race:
     allow_source: str | None
     readiness: Readiness
     isolation: str
+    """`sealed`, or another level as soon as one start had it."""
+    unsealed: tuple[str, ...]
+    """Why it is not sealed."""
     noise_floor: float
     noise_floor_samples: int
     budget: int

@@ -121,8 +121,11 @@ def _source_fact(race: Race) -> Fact:
 
 def _isolation_fact(race: Race) -> Fact:
     if race.isolation == "sealed":
-        return Fact("sealed", Tone.PLAIN, "competitors could neither read nor write outside their worktree")
+        why = "strategies and agents could neither read nor write anything outside their own worktree and home"
+        return Fact("sealed", Tone.PLAIN, why)
     why = "hashes and audits show a change; a hostile process with the owner's rights is not stopped"
+    if race.unsealed:
+        why += f" (not sealed: {'; '.join(race.unsealed[:3])})"
     return Fact(race.isolation or "isolation not recorded", Tone.PLAIN, why)
 
 

@@ -15,7 +15,8 @@ import pytest
 from referee_world import PaperJudge, make_home
 
 from autoquant import codec, files
-from autoquant.arena import doctor, launch
+from autoquant.arena import launch
+from autoquant.arena.isolation import Walls, walls_here
 from autoquant.arena.launch import Finish, StartOptions, start
 from autoquant.arena.sessions.supervisor import Pace
 from autoquant.arena.show.status import read_view
@@ -155,16 +156,13 @@ def use_paper_judge(monkeypatch: pytest.MonkeyPatch, world: RaceWorld) -> None:
         yield world.judge
 
     monkeypatch.setattr(launch, "judge_of", paper)
-    monkeypatch.setattr(doctor, "_isolation", lambda machine: isolation_here())
+    monkeypatch.setattr(launch, "walls_here", lambda machine, secret: walls_once())
 
 
 @functools.cache
-def isolation_here() -> doctor.Check:
-    """What doctor says of this machine, asked once: it starts a process."""
-    return _ISOLATION(Machine.here())
-
-
-_ISOLATION = doctor._isolation
+def walls_once() -> Walls:
+    """What this machine gives, asked once: it starts processes."""
+    return walls_here(Machine.here(), ())
 
 
 def change_manifest(world: RaceWorld, **changes: Any) -> None:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,17 @@ from race_world import RaceWorld, change_manifest, make_world
 from autoquant import codec, files
 from autoquant.arena import doctor
 from autoquant.arena.doctor import Check, Diagnosis, Health, diagnose, show
+from autoquant.arena.isolation import Side, Walls
 from autoquant.arena.roster.load import load_roster
 from autoquant.arena.sessions.confinement import Confinement
-from autoquant.harness import ADAPTERS, Availability, Competitor
+from autoquant.harness import ADAPTERS, Availability, Competitor, SessionPlan, SessionRequest
 from autoquant.harness.machine import Machine
 from autoquant.market.manifest import FilePin
+from autoquant.sealing import Level
 
-NAMESPACE = "PID namespace (bubblewrap 0.8.0)"
+STRONG = Side(Level.SEALED, "bubblewrap 0.8.0")
+WALLS = Walls(STRONG, STRONG, Confinement("PID namespace (bubblewrap 0.8.0)", ("bwrap", "--")), "/usr/bin/bwrap")
+NONE = Side(Level.EVIDENT, "bubblewrap is not installed")
 
 
 @dataclass
@@ -29,17 +34,25 @@ class Answers:
     def check(self, competitor: Competitor, machine: Machine) -> Availability:
         return self.by_name[competitor.name]
 
+    def session(self, competitor: Competitor, request: SessionRequest, machine: Machine) -> SessionPlan:
+        return SessionPlan((sys.executable,), request.workspace)
+
+
+def give(monkeypatch: pytest.MonkeyPatch, walls: Walls) -> None:
+    """Let doctor find these walls on the machine."""
+    monkeypatch.setattr(doctor, "walls_here", lambda machine, secret: walls)
+
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RaceWorld:
-    monkeypatch.setattr(doctor, "pid_namespace", lambda machine: Confinement(NAMESPACE, ("bwrap", "--")))
+    give(monkeypatch, WALLS)
     return make_world(tmp_path)
 
 
-def ask(world: RaceWorld, *, skip: bool = True) -> Diagnosis:
+def ask(world: RaceWorld, *, skip: bool = True, require: Level = Level.EVIDENT) -> Diagnosis:
     racers = load_roster(world.roster) if world.racers else ()
     machine = Machine(dict(os.environ), world.root, is_root=False)
-    return diagnose(world.home, world.data_root, world.state, racers, machine, skip_harnesses=skip)
+    return diagnose(world.home, world.data_root, world.state, racers, machine, skip_harnesses=skip, require=require)
 
 
 def ask_about(world: RaceWorld, monkeypatch: pytest.MonkeyPatch, **answers: Availability) -> dict[str, Check]:
@@ -197,13 +210,38 @@ def test_without_an_account_nothing_is_shared(world: RaceWorld, monkeypatch: pyt
     assert "account" not in ask_about(world, monkeypatch, a=Availability(True), b=Availability(True))
 
 
-def test_it_says_what_is_put_around_an_agents_processes(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
-    assert f"agents: process group, {NAMESPACE};" in show(ask(world))
-    monkeypatch.setattr(doctor, "pid_namespace", lambda machine: Confinement(problem="bubblewrap is not installed"))
+def test_a_machine_where_both_sides_are_sealed_is_ok(world: RaceWorld):
+    answer = ask(world)
+    assert (Health.OK, "sealed", ()) == (health(answer)["isolation"], answer.isolation.level, answer.isolation.lacks)
+    assert "sealed; agents: bubblewrap 0.8.0; strategy code: bubblewrap 0.8.0" in show(answer)
+
+
+@pytest.mark.parametrize("side", ["strategy", "agents"])
+def test_one_open_side_makes_it_evident_and_says_which_and_why(
+    world: RaceWorld, monkeypatch: pytest.MonkeyPatch, side: str
+):
+    bubblewrap = "" if side == "agents" else WALLS.bubblewrap
+    give(monkeypatch, replace(WALLS, bubblewrap=bubblewrap, **{side: NONE}))
     answer = ask(world)
     assert (True, Health.WARNING) == (answer.can_start, health(answer)["isolation"])
-    assert "agents: process group;" in show(answer)
-    assert "no PID namespace: bubblewrap is not installed" in show(answer)
+    assert ("evident", "tamper-evident") == (answer.isolation.level, answer.isolation.recorded)
+    who = "agents" if side == "agents" else "strategies"
+    assert (f"{who}: bubblewrap is not installed",) == answer.isolation.lacks
+
+
+def test_a_race_that_would_not_be_sealed_cannot_start_where_that_is_required(
+    world: RaceWorld, monkeypatch: pytest.MonkeyPatch
+):
+    assert ask(world, require=Level.SEALED).can_start
+    give(monkeypatch, replace(WALLS, bubblewrap="", agents=NONE))
+    answer = ask(world, require=Level.SEALED)
+    assert (False, Health.PROBLEM) == (answer.can_start, health(answer)["isolation"])
+    assert "--require sealed is not met" in show(answer)
+
+
+def test_what_stays_open_behind_a_seal_is_said(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
+    give(monkeypatch, replace(WALLS, note="abstract sockets are reachable"))
+    assert "; abstract sockets are reachable" in show(ask(world))
 
 
 def test_a_full_disk_is_a_problem(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):

@@ -14,8 +14,9 @@ import pytest
 from race_world import SOURCE, RaceWorld, change_manifest, make_market, make_world, use_paper_judge
 
 from autoquant import cli, files, process
-from autoquant.arena import command, doctor, protected, race
+from autoquant.arena import command, doctor, launch, protected, race
 from autoquant.arena.choice import choose_race
+from autoquant.arena.isolation import walls_here
 from autoquant.arena.roster.load import load_roster
 from autoquant.arena.sessions.place import run_mark
 from autoquant.arena.show.status import find_race, holder, status_of
@@ -30,6 +31,7 @@ from autoquant.ledger.races import race_names
 from autoquant.ledger.views import RaceView
 from autoquant.market import FIELDS, load_panel, save_panel
 from autoquant.market.manifest import FilePin, load_manifest, panel_pin
+from autoquant.sealing import Level
 
 CLIMBER = "for step in range(3): submit(0.11 + step / 10)"
 
@@ -247,7 +249,14 @@ def _joined(world: RaceWorld, *competitors: Competitor) -> RaceView:
     """Race autumn, joined by `competitors` or the whole roster."""
     ground = race.survey(world.home, world.data_root)
     ledger = race.create(
-        world.layout("autumn"), ground, kind="race", budget=2, allow_source=SOURCE, secret=bytes(32), clock=_clock()
+        world.layout("autumn"),
+        ground,
+        kind="race",
+        budget=2,
+        allow_source=SOURCE,
+        isolation="sealed",
+        secret=bytes(32),
+        clock=_clock(),
     )
     race.join(ledger, competitors or load_roster(world.roster), 2, _clock())
     return ledger.view
@@ -311,6 +320,18 @@ def test_start_with_replicates_answers_in_json(
     assert "error: --replicates 21: at most 20\n" == capsys.readouterr().err
 
 
+def test_a_race_that_must_be_sealed_is_refused_without_bubblewrap_and_nothing_is_made(
+    world: RaceWorld, monkeypatch: pytest.MonkeyPatch
+):
+    """INV-42."""
+    world.racer("a", CLIMBER)
+    monkeypatch.setattr(launch, "walls_here", walls_here)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    with pytest.raises(UserError, match=r"--require sealed: .* tamper-evident .*agents: bubblewrap is not installed"):
+        world.start(race="autumn", require=Level.SEALED)
+    assert not (world.state / "races" / "autumn" / "ledger.jsonl").exists()
+
+
 def test_a_start_puts_on_record_what_doctor_found(world: RaceWorld):
     """INV-29."""
     world.racer("a", CLIMBER)
@@ -325,6 +346,8 @@ def test_a_start_puts_on_record_what_doctor_found(world: RaceWorld):
     )
     assert "source: not the public archive" in checked.warnings
     assert ("a",) == view.starts[0].competitors
+    assert view.created.isolation == checked.isolation == view.isolation
+    assert (checked.isolation == "sealed") == (checked.unsealed == ())
 
 
 def test_an_archive_that_differs_and_a_full_disk_stop_no_race_and_stand_in_its_record(
@@ -571,7 +594,14 @@ def test_two_unfinished_races_have_to_be_told_apart(world: RaceWorld):
     for name in ("one", "two"):
         ground = race.survey(world.home, world.data_root)
         created = race.create(
-            world.layout(name), ground, kind="race", budget=2, allow_source=SOURCE, secret=bytes(32), clock=_clock()
+            world.layout(name),
+            ground,
+            kind="race",
+            budget=2,
+            allow_source=SOURCE,
+            isolation="sealed",
+            secret=bytes(32),
+            clock=_clock(),
         )
     assert created is not None
     with pytest.raises(UserError, match="races one, two are unfinished"):

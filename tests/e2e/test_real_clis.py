@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -128,6 +129,9 @@ def check_the_record(folder: Path, driven: Driven, server: ModelServer, status: 
     """The second session goes on with the first one's conversation; effort and usage are those on the wire."""
     lines = (folder / "ledger.jsonl").read_text().splitlines()
     bodies = [(entry["kind"], entry["body"]) for entry in map(json.loads, lines)]
+    checked = [body for kind, body in bodies if kind == "readiness_checked"]
+    if shutil.which("bwrap"):
+        assert [] == [why for body in checked for why in body["unsealed"] if not why.startswith("strategies: ")]
     ends = [body for kind, body in bodies if kind == "session_ended"]
     starts = [body for kind, body in bodies if kind == "session_started"]
     assert ["ended by us", "done"] == [end["outcome"] for end in ends]

@@ -234,3 +234,17 @@ def test_no_record_is_no_race() -> None:
 def test_only_a_racer_with_a_task_hands_in_finally() -> None:
     with pytest.raises(LedgerError, match="attempt 1 is final, but 'random' has no task"):
         told([created(), r.SeedScored("0a" * 32, 0.4), joined(), replace(opened(1), final=True)])
+
+
+def start(isolation: str, *unsealed: str) -> list[r.RecordBody]:
+    return [r.ReadinessChecked(True, isolation=isolation, unsealed=unsealed), r.ArenaStarted(1, "h")]
+
+
+def test_a_race_is_as_isolated_as_the_weakest_of_its_starts() -> None:
+    """INV-42."""
+    whole: list[r.RecordBody] = [created(isolation="sealed"), joined(), *start("sealed")]
+    assert ("sealed", ()) == (told(whole).isolation, told(whole).unsealed)
+    weaker = [*whole, *start("tamper-evident", "agents: no bubblewrap"), *start("sealed")]
+    assert ("tamper-evident", ("agents: no bubblewrap",)) == (told(weaker).isolation, told(weaker).unsealed)
+    assert "tamper-evident" == told([*whole, r.ArenaStarted(2, "h")]).isolation
+    assert "tamper-evident" == told([created(isolation="tamper-evident"), joined(), *start("sealed")]).isolation

@@ -221,7 +221,7 @@ class Lane:
             self._harness.session(self._competitor, request, track.machine),
             clock=track.clock,
             surroundings=track.surroundings,
-            prefix=track.confinement.prefix,
+            around=track.confinement.around(track.layout, name, track.machine),
             launcher=track.launcher,
         )
 

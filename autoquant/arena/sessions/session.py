@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import IO
 
 from autoquant import files, process
+from autoquant.arena.sessions.confinement import Around, unconfined
 from autoquant.arena.sessions.furnishing import furnish
 from autoquant.arena.sessions.place import environment, logs_of, profiles, run_mark
 from autoquant.clock import Clock
@@ -32,7 +33,7 @@ class Session:
     layout, competitor, number : where its logs go, and how its processes are marked.
     plan : what the adapter wants started.
     surroundings : the arena's environment, from which a few variables are copied.
-    prefix : put before the command line; see `confinement`.
+    around : what goes before the command line, asked once the competitor's folders are there; see `confinement`.
     launcher : starts the program.
 
     Raises
@@ -49,15 +50,16 @@ class Session:
         *,
         clock: Clock,
         surroundings: Mapping[str, str],
-        prefix: tuple[str, ...] = (),
+        around: Around = unconfined,
         launcher: process.Launcher = process.spawn,
     ) -> None:
         self._clock = clock
         self._mark = run_mark(layout, competitor.name)
-        self._wrapped = bool(prefix)
         self.started = clock.monotonic()
         env = environment(layout, competitor, plan, surroundings)
         furnish(layout, competitor.name, replace(plan, files={**profiles(env["PATH"]), **plan.files}))
+        prefix = around(plan, env)
+        self._wrapped = bool(prefix)
         logs = _open_logs(layout, competitor.name, number)
         try:
             self._child = launcher(

@@ -117,6 +117,9 @@ class RaceStatus:
     source: str
     allow_source: str | None
     isolation: str
+    """`sealed`, or `tamper-evident` as soon as one start was."""
+    unsealed: tuple[str, ...]
+    """Why it is not sealed."""
     noise_floor: float
     seed_score: float | None
     budget: int
@@ -226,7 +229,8 @@ def status_of(view: RaceView, arena: str | None, records: Sequence[Record] = ())
         arena=arena,
         source=created.data.source,
         allow_source=created.allow_source,
-        isolation=created.isolation,
+        isolation=view.isolation,
+        unsealed=view.unsealed,
         noise_floor=created.noise_floor,
         seed_score=view.seed.score if view.seed else None,
         budget=created.budget,

@@ -156,8 +156,8 @@ def violation_text(one: ViolationStatus) -> str:
 
 
 def footer(status: RaceStatus) -> str:
-    """State, counts of what went wrong, provenance."""
-    return " · ".join([status.state, *counts(status), *provenance(status)])
+    """State, counts of what went wrong, provenance, level of isolation."""
+    return " · ".join([status.state, *counts(status), *provenance(status), status.isolation])
 
 
 def provenance(status: RaceStatus) -> list[str]:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from autoquant import cli
+from autoquant.sealing import Level
 from autoquant.tasks.command import Commands, Options, add_command
 
 RACE = """Give the three tasks to competitors, each in a folder of its own with 20 steps, and grade what they hand in.
@@ -29,6 +30,12 @@ def add_options(commands: Commands) -> None:
     )
     race.add_argument("--max-hours", type=cli.positive_number, metavar="H", help="pause cleanly after H hours")
     race.add_argument("--skip-missing", action="store_true", help="leave out competitors that cannot run here")
+    race.add_argument(
+        "--require",
+        choices=tuple(map(str, Level)),
+        default=str(Level.EVIDENT),
+        help="refuse to start when the sessions and solutions would not be sealed",
+    )
     race.set_defaults(what=_race)
     status = add_command(commands, "status", "where the graded track stands; reads only", state=True)
     status.add_argument("--race", metavar="NAME", help="the record to show (default: the newest)")
@@ -54,6 +61,7 @@ def _race(options: Options) -> int:
         parallel_per_account=options.parallel_per_account,
         max_hours=options.max_hours,
         skip_missing=options.skip_missing,
+        require=Level(options.require),
     )
     finish = start(asked, voice)
     table = table_of(finish.view)

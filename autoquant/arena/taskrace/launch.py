@@ -13,8 +13,9 @@ from autoquant import amounts, codec, files
 from autoquant.arena import protected
 from autoquant.arena.asked import wanted, who_can_run
 from autoquant.arena.choice import choose_race
-from autoquant.arena.launch import Finish, Seat, StartOptions, holder_words, supervise
-from autoquant.arena.race import ISOLATION, join
+from autoquant.arena.isolation import Isolation
+from autoquant.arena.launch import Finish, Seat, StartOptions, holder_words, look, supervise
+from autoquant.arena.race import join
 from autoquant.arena.sessions.time_left import TimeLeft
 from autoquant.arena.sessions.track import Pace
 from autoquant.arena.show.voice import Voice
@@ -31,6 +32,7 @@ from autoquant.ledger.views import CompetitorView, RaceView
 from autoquant.market.indices import IndexManifest, index_folder, load_manifest
 from autoquant.protocol import PROTOCOL
 from autoquant.sandbox import strategy_seal
+from autoquant.sealing import Level
 from autoquant.tasks.server import Shop
 from autoquant.tasks.spec import ORDER, STEPS
 
@@ -54,6 +56,8 @@ class TaskOptions:
     parallel_per_account: int | None = None
     max_hours: float | None = None
     skip_missing: bool = False
+    require: Level = Level.EVIDENT
+    """Start only at this level of isolation."""
 
 
 def start(options: TaskOptions, voice: Voice, clock: Clock | None = None, pace: Pace | None = None) -> Finish:
@@ -73,17 +77,22 @@ def start(options: TaskOptions, voice: Voice, clock: Clock | None = None, pace: 
     on_tasks = [each for one in asked if one.name in able for each in on_each_task(one)]
     chosen = choose_race(graded_state(options.state), on_tasks, options.race, clock.now(), str(options.roster))
     layout = chosen.layout
+    isolation = look(_as_start(options), on_tasks, machine, voice)
     with files.exclusive_lock(layout.lock, holder_words(clock)):
-        ledger = _ledger(options, layout, manifest, voice, clock)
+        ledger = _ledger(options, layout, manifest, isolation, voice, clock)
         join(ledger, chosen.joining, ledger.view.created.budget, clock, task_of)
         shop = Shop(options.data_root, seal=strategy_seal())
         time_left = TimeLeft.within(clock, options.max_hours)
         grounds = {name: shop.ground(name) for name in ORDER}
+        checked = r.ReadinessChecked(
+            True, isolation=isolation.recorded, unsealed=isolation.told(machine.home, options.state)
+        )
+        ledger.append(checked, utc_iso(clock.now()))
         with TaskReferee(
             layout, ledger, grounds, shop.parent, clock, options.home, options.data_root, time_left.of
         ) as referee:
             known = {each.name: able[each.group] for each in on_tasks}
-            seat = Seat(chosen, ledger, referee, machine, known, time_left, prompt_for)
+            seat = Seat(chosen, ledger, referee, machine, known, time_left, isolation.confinement, prompt_for)
             reason = supervise(_as_start(options), seat, voice, clock, pace)
         return Finish(layout, reason, ledger.view)
 
@@ -117,7 +126,14 @@ def _agents(competitors: Sequence[Competitor]) -> tuple[Competitor, ...]:
     return agents
 
 
-def _ledger(options: TaskOptions, layout: RaceLayout, manifest: IndexManifest, voice: Voice, clock: Clock) -> Ledger:
+def _ledger(
+    options: TaskOptions,
+    layout: RaceLayout,
+    manifest: IndexManifest,
+    isolation: Isolation,
+    voice: Voice,
+    clock: Clock,
+) -> Ledger:
     pin = r.DataPin(
         manifest.source, files.sha256_bytes(codec.dumps(manifest).encode()), manifest.shown.digest,
         manifest.hidden.digest,
@@ -154,7 +170,7 @@ def _ledger(options: TaskOptions, layout: RaceLayout, manifest: IndexManifest, v
             seed_strategy="",
             budget=options.steps or STEPS,
             allow_source=None,
-            isolation=ISOLATION,
+            isolation=isolation.recorded,
         ),
         utc_iso(clock.now()),
     )
@@ -171,6 +187,7 @@ def _as_start(options: TaskOptions) -> StartOptions:
         parallel=options.parallel,
         parallel_per_account=options.parallel_per_account,
         kind=KIND,
+        require=options.require,
     )
 
 

@@ -15,4 +15,4 @@ def plain_table(table: TaskTable) -> str:
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     if table.source == "synthetic":
         lines.append("synthetic data: not a market result")
-    return "\n".join(lines)
+    return "\n".join([*lines, f"isolation: {table.isolation}"] if table.isolation else lines)
