@@ -166,7 +166,7 @@ def make_data(folder: Path) -> Path:
     return folder
 
 
-def created_in(home: Path, race: str, seed: str, budget: int) -> r.RaceCreated:
+def created_in(home: Path, race: str, seed: str, budget: int, isolation: str = "tamper-evident") -> r.RaceCreated:
     """The first record of a race under the code of a checkout."""
     return r.RaceCreated(
         race=race,
@@ -182,7 +182,7 @@ def created_in(home: Path, race: str, seed: str, budget: int) -> r.RaceCreated:
         seed_strategy=seed,
         budget=budget,
         allow_source=None,
-        isolation="tamper-evident",
+        isolation=isolation,
     )
 
 
@@ -216,6 +216,7 @@ class World:
     clock: TickingClock = field(default_factory=TickingClock)
     budget: int = 5
     competitors: tuple[str, ...] = (COMPETITOR,)
+    isolation: str = "tamper-evident"
 
     @property
     def layout(self) -> RaceLayout:
@@ -235,7 +236,7 @@ class World:
         evaluation = codec.dumps(evaluate(SEED_TEXT)).encode()
         files.atomic_write(self.layout.evaluation(SEED, 0), evaluation)
         utc = "2026-11-30T00:00:00Z"
-        ledger.append(created_in(self.home, RACE, seed, self.budget), utc)
+        ledger.append(created_in(self.home, RACE, seed, self.budget, self.isolation), utc)
         ledger.append(r.SeedScored(files.sha256_bytes(evaluation), 0.1), utc)
         for name in self.competitors:
             ledger.append(r.CompetitorJoined(name, "control", None, None, "#112233", self.budget), utc)

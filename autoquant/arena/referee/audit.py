@@ -5,9 +5,9 @@ checked; inside the package also for files that were added. What differs is kept
 once per change, the first few by name and the rest as a number. Strategy, scratch/, what an agent's own tools leave at
 the top, bytecode and editors' swap files are nobody's business.
 
-Two things cannot be tied to a competitor on the tamper-evident level and are incidents of the race, charged to nobody:
-a worktree that changed while no session of its owner ran, and a changed checkout. Nothing is judged until the checkout
-is back as recorded.
+Three things cannot be tied to a competitor and are incidents of the race, charged to nobody: a worktree that changed
+while no session of its owner ran, one that changed while others ran too without a seal, and a changed checkout. Nothing
+is judged until the checkout is back as recorded.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class Auditor:
         self._source_digests: dict[Path, str] = {}
 
     def worktree(
-        self, folder: AgentFolder, attempt: int | None, expected: Expected, *, owned: bool = True
+        self, folder: AgentFolder, attempt: int | None, expected: Expected, *, untied: str = ""
     ) -> tuple[ViolationFound, ...]:
         """Check one worktree, restore what differs and record it; returns what was recorded against its owner.
 
         Parameters
         ----------
         attempt : the one being charged, if any.
-        owned : whether the owner's programs ran since the last audit; if not, the change is an incident.
+        untied : why a change cannot be tied to the owner, as "while no session of it ran"; it is an incident then.
         """
         found = [*self._restored(folder, attempt, expected), *self._removed(folder, attempt, expected)]
         if len(found) > RECORDED_BY_NAME:
@@ -67,9 +67,9 @@ class Auditor:
             more = replace(last, path=f"{last.path} and {len(found) - RECORDED_BY_NAME} more")
             found = [*found[: RECORDED_BY_NAME - 1], more]
         for change in found:
-            body: RecordBody = change if owned else IncidentSeen(_unattended(change))
+            body: RecordBody = IncidentSeen(_untied(change, untied)) if untied else change
             self._ledger.append(body, utc_iso(self._clock.now()))
-        return tuple(found) if owned else ()
+        return () if untied else tuple(found)
 
     def _restored(self, folder: AgentFolder, attempt: int | None, expected: Expected) -> Iterator[ViolationFound]:
         for path, content in sorted(expected.items()):
@@ -118,6 +118,6 @@ class Auditor:
         return self._source_digests[content]
 
 
-def _unattended(change: ViolationFound) -> str:
+def _untied(change: ViolationFound, why: str) -> str:
     was = f"({change.before[:12] or 'nothing'} → {change.after[:12] or 'nothing'})"
-    return f"worktree of {change.competitor}: {change.path} changed while no session of it ran {was}; charged to nobody"
+    return f"worktree of {change.competitor}: {change.path} changed {why} {was}; charged to nobody"

@@ -70,6 +70,8 @@ class Desk(ABC):
         self._fault_wait_seconds = fault_wait_seconds
         self._auditor = Auditor(layout, ledger, clock, home)
         self._heart = Heart(heartbeat_seconds)
+        self._others_ended: dict[str, int] = {}
+        """By competitor: how many sessions of all others had ended at its last audit."""
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
 
@@ -168,7 +170,17 @@ class Desk(ABC):
         owned : whether the competitor's programs ran since the last audit; a change without them is charged to nobody.
         """
         with self._lock(competitor):
-            return self._auditor.worktree(self._folder(competitor), attempt, self._expected(competitor), owned=owned)
+            untied = self._untied(competitor) if owned else "while no session of it ran"
+            return self._auditor.worktree(self._folder(competitor), attempt, self._expected(competitor), untied=untied)
+
+    def _untied(self, competitor: str) -> str:
+        """Why a change since the last audit may be a rival's: without a seal, all agents are one user."""
+        view = self.view()
+        sessions = [one for name, racer in view.competitors.items() if name != competitor for one in racer.sessions]
+        ended = sum(one.reason is not None for one in sessions)
+        before, self._others_ended[competitor] = self._others_ended.get(competitor, 0), ended
+        met = ended > before or ended < len(sessions)
+        return "while rivals without a seal ran beside it" if met and view.isolation != "sealed" else ""
 
     def _patiently(self, attempt: AttemptView, judge: Callable[[Standing], Judged]) -> Judged | None:
         """What `judge` makes of the open attempt; the machine's faults are recorded and tried again, within limits.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from referee_world import World, submit, text
@@ -147,6 +148,28 @@ def test_a_flood_of_added_files_is_removed_and_takes_few_lines_of_the_record(wor
     assert RECORDED_BY_NAME == len(found) == len(world.racer().violations)
     assert "autoquant/junk0019.py and 280 more" == found[-1].path
     assert () == referee.audit("alice", None)
+
+
+@pytest.mark.parametrize(("level", "charged"), [("sealed", 1), ("tamper-evident", 0)])
+def test_a_change_that_a_rival_beside_it_may_have_made_is_charged_where_a_seal_rules_that_out(
+    tmp_path: Path, home: Path, data: Path, level: str, charged: int
+):
+    """X31."""
+    world = World(tmp_path, home, data, competitors=("alice", "bob"), isolation=level).create()
+    ledger = Ledger.open(world.layout.ledger)
+    with world.referee(ledger) as referee:
+        referee.prepare("alice")
+        ledger.append(SessionStarted("bob", 1), "2026-11-30T00:00:00Z")
+        referee.audit("alice", None)
+        for running in (True, False):
+            (world.worktree / "run.py").unlink()
+            (world.worktree / "run.py").write_bytes(b"mine")
+            assert charged == len(referee.audit("alice", None))
+            if running:
+                ledger.append(SessionEnded("bob", 1, "exited", 0, 1.0), "2026-11-30T00:00:01Z")
+        (world.worktree / "run.py").unlink()
+        assert 1 == len(referee.audit("alice", None)), "nobody else ran"
+    assert (2 - 2 * charged) == len(ledger.view.incidents)
 
 
 def test_a_worktree_whose_making_was_cut_short_is_no_violation(world: World, referee: Referee):
