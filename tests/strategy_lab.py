@@ -45,7 +45,8 @@ def window(number: int, train_end_day: int, fold_days: int = FOLD_DAYS) -> Windo
 
 FIRST_TRAIN_END = HISTORY_DAYS + 2
 WINDOWS = (window(1, FIRST_TRAIN_END), window(2, FIRST_TRAIN_END + EMBARGO_DAYS + FOLD_DAYS))
-SEALED = window(1, FIRST_TRAIN_END + 8, fold_days=20)
+SEALED_DAYS = 20
+SEALED = window(1, FIRST_TRAIN_END + 8, fold_days=SEALED_DAYS)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from strategy_lab import ASSETS, RULES, SEALED, WINDOWS, Lab, market, open_lab
+from strategy_lab import ASSETS, RULES, SEALED, SEALED_DAYS, WINDOWS, Lab, market, open_lab
 
 from autoquant.errors import CrashError, InfrastructureFault, LimitError
 from autoquant.oracle import causality
@@ -155,7 +155,7 @@ def test_the_lockbox_path_is_decided_day_by_day(lab: Lab) -> None:
     runs = StrategyRuns(b"", market(), MASK, here, InOrder())
     report, path = causality.lockbox(runs, SEALED, lambda run: lab.sealed_result(runs, run), b"key", rules=RULES)
     span = runs.span(SEALED)
-    days = 8 + 1  # the bar before the first belongs to the day before
+    days = SEALED_DAYS + 1  # the bar before the first belongs to the day before
     ends = [span.first + length for length in here.lengths[2 : 2 + days]]
     assert report.passed
     assert 2 + days + RULES.lockbox_cuts == report.calls == len(here.lengths)
