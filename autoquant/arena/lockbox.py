@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from autoquant import codec, files
-from autoquant.arena.race import SEED
 from autoquant.arena.referee.standing import stored_strategy
 from autoquant.clock import Clock, utc_iso
 from autoquant.errors import LedgerError, UserError
 from autoquant.ledger import records as r
+from autoquant.ledger.judged import sealed_set
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import RaceView
@@ -42,6 +42,7 @@ class Opening:
     judge : evaluates one entry on it.
     refer : what is drawn beside the entries, by name: its accounts on the same panel. Nobody judges it.
     accept_changed : whether changed archives were accepted.
+    by : the program that opens it, for the record.
     on_entry : called with (verdicts so far, entries).
     """
 
@@ -49,6 +50,7 @@ class Opening:
     judge: SealedJudge
     refer: Mapping[str, Callable[[LockboxData], Evaluation]]
     accept_changed: bool
+    by: r.OpenedBy | None = None
     on_entry: Callable[[int, int], None] = lambda done, total: None
 
 
@@ -71,18 +73,6 @@ def require_openable(view: RaceView) -> None:
     if running or not view.competitors:
         who = f"{', '.join(running)} may still race" if running else "nobody has raced"
         raise UserError(f"the lockbox of race {race} stays shut: {who}", "arena.py start resumes the race")
-
-
-def sealed_set(view: RaceView) -> tuple[r.LockboxEntry, ...]:
-    """Who is judged: the seed, every champion that is not the seed, and every control with what it has retained."""
-    entries = [r.LockboxEntry(SEED, None, 0, view.created.seed_strategy)]
-    for name, racer in view.competitors.items():
-        champion = racer.find(racer.champion)
-        if champion is not None:
-            entries.append(r.LockboxEntry(name, name, champion.attempt, champion.strategy))
-        elif racer.joined.harness == "control":
-            entries.append(r.LockboxEntry(name, name, 0, view.created.seed_strategy))
-    return tuple(entries)
 
 
 def warning(view: RaceView) -> str:
@@ -116,7 +106,7 @@ def open_once(layout: RaceLayout, ledger: Ledger, opening: Opening, clock: Clock
         ledger.append(body, utc_iso(clock.now()))
 
     if not ledger.view.lockbox.is_reserved:
-        append(r.LockboxReserved(sealed_set(ledger.view)))
+        append(r.LockboxReserved(sealed_set(ledger.view), opening.by))
     data = opening.fetch()
     fetched = ledger.view.lockbox.fetched
     record = codec.encode(data.record)

@@ -14,10 +14,11 @@ from autoquant.arena.show.status import find_race, status_of
 from autoquant.arena.show.table import lockbox_lines
 from autoquant.arena.show.voice import Voice
 from autoquant.clock import Clock, SystemClock
+from autoquant.environment import environment_here
 from autoquant.errors import UserError
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
-from autoquant.ledger.records import LockboxEntry
+from autoquant.ledger.records import LockboxEntry, OpenedBy
 from autoquant.ledger.views import RaceView
 from autoquant.market.lockbox import LockboxData, open_lockbox
 from autoquant.oracle.judge import Pins
@@ -69,6 +70,7 @@ def open_lockbox_of(options: LockboxOptions, voice: Voice, clock: Clock | None =
             judge=_Judge(layout, ledger.view, options.jobs, voice),
             refer={BUY_AND_HOLD: lambda data: buy_and_hold(data.panel, pins=_pins(ledger.view, data))},
             accept_changed=options.accept_changed,
+            by=OpenedBy(PROTOCOL.digest, ground.code, environment_here()),
         )
         view = open_once(layout, ledger, opening, clock)
         race.write_metrics(layout, view)

@@ -11,6 +11,7 @@ from autoquant import codec, files
 from autoquant.arena import protected
 from autoquant.arena.show.climb import climbs
 from autoquant.clock import Clock, utc_iso
+from autoquant.environment import environment_here
 from autoquant.errors import DataError, LedgerError, UserError
 from autoquant.harness import Competitor, harness_of
 from autoquant.ledger import records as r
@@ -204,6 +205,7 @@ def create(
             budget=budget,
             allow_source=allowed,
             isolation=isolation,
+            environment=environment_here(),
         ),
         utc_iso(clock.now()),
     )

@@ -55,6 +55,8 @@ class RaceCreated:
     allow_source: str | None
     isolation: str
     """`sealed` or `tamper-evident`, as proved before this line; a later start may be weaker."""
+    environment: dict[str, str] = field(default_factory=dict)
+    """Interpreter, libraries and machine, see `autoquant.environment`; empty in records of older versions."""
 
 
 @dataclass(frozen=True)
@@ -316,10 +318,22 @@ class LockboxEntry:
 
 
 @dataclass(frozen=True)
+class OpenedBy:
+    """What program opened the lockbox."""
+
+    protocol: str
+    code: str
+    """sha256 of `protected.sha256`, as in the race's first record."""
+    environment: dict[str, str]
+
+
+@dataclass(frozen=True)
 class LockboxReserved:
     """The set that is judged, fixed before any sealed byte is fetched."""
 
     entries: tuple[LockboxEntry, ...]
+    by: OpenedBy | None = None
+    """None in records of older versions, which do not say."""
 
 
 @dataclass(frozen=True)

@@ -193,3 +193,12 @@ class Confirmation:
     def mask_dependent(self) -> bool:
         """True when another mask moves a fold's Sharpe ratio by more than 1e-6: shown, never a leak by itself."""
         return self.mask_gap is not None and self.mask_gap > PROTOCOL.causality.mask_tolerance
+
+
+@dataclass(frozen=True)
+class StoredDetail:
+    """Beside an evaluation, for the arena only: which cut, which bar, how long, what the second mask said."""
+
+    judgement: Judgement | None
+    confirmation: Confirmation | None
+    schema_version: int = SCHEMA_VERSION

@@ -13,11 +13,12 @@ from referee_world import SEED_TEXT, World, evaluate, submit, text
 
 from autoquant import codec, files
 from autoquant.arena import opening
-from autoquant.arena.lockbox import Opening, open_once, require_openable, scored, sealed_set, warning
+from autoquant.arena.lockbox import Opening, open_once, require_openable, scored, warning
 from autoquant.arena.show.voice import Voice
 from autoquant.clock import SystemClock
 from autoquant.errors import DataError, InfrastructureFault, UserError
 from autoquant.ledger import records as r
+from autoquant.ledger.judged import sealed_set
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import RaceView
 from autoquant.oracle.records import Evaluation, GateResult, Outcome

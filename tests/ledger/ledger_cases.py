@@ -101,8 +101,24 @@ def counted(
     return r.UsageCounted(name, session, attempt, 2, tokens, tokens // 2, 90, 40, cost, priced_by, "paper-1")
 
 
+ENVIRONMENT = {"python": "3.11.9", "numpy": "2.3.4"}
+
+
 def todays_race() -> list[r.RecordBody]:
     """The same race with everything that today's records can say."""
+    bodies: list[r.RecordBody] = []
+    for body in referenced_race():
+        match body:
+            case r.RaceCreated():
+                body = replace(body, environment=ENVIRONMENT)
+            case r.LockboxReserved():
+                body = replace(body, by=r.OpenedBy("aa" * 32, "cc" * 32, ENVIRONMENT))
+        bodies.append(body)
+    return bodies
+
+
+def referenced_race() -> list[r.RecordBody]:
+    """The same race with what records could say before they named the program that opened the lockbox."""
     bodies: list[r.RecordBody] = []
     for body in whole_race():
         if isinstance(body, r.ArenaStarted):

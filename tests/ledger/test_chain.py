@@ -13,7 +13,19 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from ledger_cases import UTC, closed, counted, created, joined, older_race, opened, todays_race, whole_race, write
+from ledger_cases import (
+    UTC,
+    closed,
+    counted,
+    created,
+    joined,
+    older_race,
+    opened,
+    referenced_race,
+    todays_race,
+    whole_race,
+    write,
+)
 
 from autoquant import codec
 from autoquant.errors import InfrastructureFault, LedgerError
@@ -93,11 +105,16 @@ def test_a_ledger_from_before_readiness_and_references_stays_readable(path: Path
 
 def test_a_ledger_from_before_diffs_of_violations_stays_readable(path: Path) -> None:
     golden = GOLDEN / "ledger-1-references.jsonl"
-    assert todays_race() == [record.body for record in read_records(golden)]
+    assert referenced_race() == [record.body for record in read_records(golden)]
+
+
+def test_a_ledger_from_before_environments_stays_readable(path: Path) -> None:
+    golden = GOLDEN / "ledger-1-diffs.jsonl"
+    assert referenced_race() == [record.body for record in read_records(golden)]
 
 
 def test_a_ledger_with_todays_records_stays_readable_and_writable(path: Path) -> None:
-    golden = GOLDEN / "ledger-1-diffs.jsonl"
+    golden = GOLDEN / "ledger-1-environment.jsonl"
     assert todays_race() == [record.body for record in read_records(golden)]
     write(path, todays_race())
     assert golden.read_bytes() == path.read_bytes()

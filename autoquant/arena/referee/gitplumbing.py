@@ -1,30 +1,25 @@
 """Commits by plumbing, in bare repositories, never in a worktree.
 
-Objects are encoded here and stored through gitpython's object database, in this process: no filter, hook, attribute or
-configuration has a say, and the same content, parent and time give the same commit id on any machine. The git program
-only makes repositories, links worktrees, moves refs and refreshes a worktree's index, with a fixed environment and
-with the repository's own configuration rewritten first (an agent's `git config` lands in it).
+Objects are encoded by `ledger.commits` and stored through gitpython's object database, in this process: no filter,
+hook, attribute or configuration has a say, and the same content, parent and time give the same commit id on any
+machine. The git program only makes repositories, links worktrees, moves refs and refreshes a worktree's index, with a
+fixed environment and with the repository's own configuration rewritten first (an agent's `git config` lands in it).
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from autoquant import files, process
 from autoquant.clock import SystemClock
 from autoquant.errors import InfrastructureFault
+from autoquant.ledger.commits import Objects, object_id
 
-IDENTITY = "AutoQuant referee <referee@autoquant.invalid>"
-REGULAR = "100644"
-
-_TREE = "40000"
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
 _OVERRIDES = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.autocrlf=false", "core.attributesFile=/dev/null",
@@ -53,62 +48,6 @@ def clean_environment() -> dict[str, str]:
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_TEMPLATE_DIR": "",
     }
-
-
-def object_id(kind: str, content: bytes) -> str:
-    """Git's name for an object.
-
-    >>> object_id("blob", b"")
-    'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
-    """
-    return hashlib.sha1(f"{kind} {len(content)}\0".encode() + content, usedforsecurity=False).hexdigest()
-
-
-@dataclass(frozen=True)
-class Objects:
-    """Encoded objects (kind, content) and the id of the one that matters."""
-
-    id: str
-    members: tuple[tuple[str, bytes], ...]
-
-
-def encode_tree(contents: Mapping[str, bytes]) -> Objects:
-    """A tree with subtrees and blobs from file contents by path; every file is 100644."""
-    members: list[tuple[str, bytes]] = []
-
-    def build(level: Mapping[str, object]) -> str:
-        entries = []
-        for name, item in level.items():
-            if isinstance(item, bytes):
-                members.append(("blob", item))
-                entries.append((name.encode(), REGULAR, object_id("blob", item)))
-            else:
-                assert isinstance(item, dict)
-                entries.append((name.encode() + b"/", _TREE, build(item)))
-        entries.sort()
-        content = b"".join(
-            mode.encode() + b" " + name.removesuffix(b"/") + b"\0" + bytes.fromhex(oid) for name, mode, oid in entries
-        )
-        members.append(("tree", content))
-        return object_id("tree", content)
-
-    nested: dict[str, object] = {}
-    for path, data in contents.items():
-        *folders, name = path.split("/")
-        level = nested
-        for folder in folders:
-            level = level.setdefault(folder, {})  # type: ignore[assignment]
-        level[name] = data
-    return Objects(build(nested), tuple(members))
-
-
-def encode_commit(contents: Mapping[str, bytes], parent: str | None, message: str, unix_seconds: int) -> Objects:
-    """A commit of a whole tree by the referee at a given time; its id depends on these four things only."""
-    tree = encode_tree(contents)
-    lines = [f"tree {tree.id}", *([f"parent {parent}"] if parent else [])]
-    lines += [f"{role} {IDENTITY} {unix_seconds} +0000" for role in ("author", "committer")]
-    content = ("\n".join(lines) + "\n\n" + message.rstrip("\n") + "\n").encode()
-    return Objects(object_id("commit", content), (*tree.members, ("commit", content)))
 
 
 class BareRepository:

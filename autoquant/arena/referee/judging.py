@@ -15,8 +15,16 @@ from autoquant.arena.referee.worktrees import Worktrees
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.records import AttemptClosed, DecisionSummary
 from autoquant.ledger.views import AttemptView
-from autoquant.oracle.records import Confirmation, Digests, Evaluation, Fault, Judgement, Outcome, Timings
-from autoquant.protocol import SCHEMA_VERSION
+from autoquant.oracle.records import (
+    Confirmation,
+    Digests,
+    Evaluation,
+    Fault,
+    Judgement,
+    Outcome,
+    StoredDetail,
+    Timings,
+)
 from autoquant.ratchet.decide import Decision, after_confirmation, propose, reconsider, settle, violation
 from autoquant.ratchet.feedback import Feedback, feedback
 from autoquant.ratchet.score_file import ScoreFile, agent_score, summary
@@ -44,15 +52,6 @@ class Verdict:
     feedback: Feedback | None
     judgement: Judgement | None = None
     confirmation: Confirmation | None = None
-
-
-@dataclass(frozen=True)
-class StoredDetail:
-    """Beside an evaluation, for the arena only: which cut, which bar, how long, what the second mask said."""
-
-    judgement: Judgement | None
-    confirmation: Confirmation | None
-    schema_version: int = SCHEMA_VERSION
 
 
 def judge_attempt(judge: Judge, standing: Standing, attempt: AttemptView, source: bytes, noise_floor: float) -> Verdict:

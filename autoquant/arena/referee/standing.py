@@ -8,6 +8,7 @@ from pathlib import Path
 from autoquant import codec, files
 from autoquant.arena.referee.worktrees import Accepted
 from autoquant.errors import EvaluationCut, LedgerError
+from autoquant.ledger.commits import attempt_message, moves_tip
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.views import AttemptView, CompetitorView, RaceView
 from autoquant.oracle.records import Evaluation
@@ -120,9 +121,7 @@ def commit_facts(
     attempt: int, strategy: bytes, status: str, score: float | None, description: str, utc: str
 ) -> Accepted:
     """The one way an accepted attempt becomes a commit: same record, same commit id."""
-    number = "none" if score is None else f"{score:.4f}"
-    body = f"\n\n{description}" if description else ""
-    return Accepted(attempt, strategy, f"Attempt {attempt}: {status}, score {number}{body}", utc, status != "archive")
+    return Accepted(attempt, strategy, attempt_message(attempt, status, score, description), utc, moves_tip(status))
 
 
 def stored_strategy(layout: RaceLayout, digest: str) -> bytes:

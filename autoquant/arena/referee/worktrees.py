@@ -7,7 +7,6 @@ back with the same ids. The same commits are stored in the arena's repository, w
 
 from __future__ import annotations
 
-import datetime as dt
 import io
 import os
 import re
@@ -21,12 +20,13 @@ from autoquant import files
 from autoquant.arena import protected
 from autoquant.arena.referee import closure, market_copy
 from autoquant.arena.referee.agent_files import AgentFolder
-from autoquant.arena.referee.gitplumbing import BareRepository, GitFault, Objects, encode_commit
+from autoquant.arena.referee.gitplumbing import BareRepository, GitFault
 from autoquant.arena.referee.marker import MARKER, Marker, render_marker
 from autoquant.errors import InfrastructureFault, UserError
+from autoquant.ledger.commits import STRATEGY as STRATEGY
+from autoquant.ledger.commits import Objects, archive_ref, branch, encode_commit, seed_message, unix
 from autoquant.ledger.layout import RaceLayout
 
-STRATEGY = "strategy.py"
 IGNORED = (".autoquant/", ".venv/", "__pycache__/", "*.py[co]", "data/", "results.tsv", "scratch/", "score.json")
 GITIGNORE = "".join(f"{line}\n" for line in IGNORED).encode()
 READ_ONLY = 0o444
@@ -118,14 +118,14 @@ class Worktrees:
 
     def commit_id(self, parent: str, accepted: Accepted) -> str:
         """Id that `commit` will give."""
-        return encode_commit(self._tree(accepted.strategy), parent, accepted.message, _unix(accepted.utc)).id
+        return encode_commit(self._tree(accepted.strategy), parent, accepted.message, unix(accepted.utc)).id
 
     def commit(self, competitor: str, parent: str, accepted: Accepted) -> str:
         """Store an accepted attempt's commit in the private and the arena's repository and move its ref; its id.
 
         Doing it again changes nothing. A private repository that git refuses is set aside for `prepare` to rebuild.
         """
-        objects = encode_commit(self._tree(accepted.strategy), parent, accepted.message, _unix(accepted.utc))
+        objects = encode_commit(self._tree(accepted.strategy), parent, accepted.message, unix(accepted.utc))
         arena = BareRepository(self.layout.arena_repository)
         with _CREATION:
             arena.create(stale_lock_seconds=_SHARED_LOCK_SECONDS)
@@ -196,7 +196,7 @@ class Worktrees:
         return {**self.pristine(), self.shape.genome: strategy}
 
     def _encode_seed(self, seed: bytes) -> Objects:
-        return encode_commit(self._tree(seed), None, f"Seed of race {self.layout.race}", _unix(self.created_utc))
+        return encode_commit(self._tree(seed), None, seed_message(self.layout.race), unix(self.created_utc))
 
     def _load_pristine(self) -> dict[str, bytes]:
         """From the race's own copies; a copy that is lost or damaged is taken from the checkout again."""
@@ -248,14 +248,14 @@ class Worktrees:
         for repository in (arena, private):
             repository.store(objects)
         for item in accepted:
-            objects = encode_commit(self._tree(item.strategy), tip, item.message, _unix(item.utc))
+            objects = encode_commit(self._tree(item.strategy), tip, item.message, unix(item.utc))
             for repository in (arena, private):
                 repository.store(objects)
             refs[_private_ref(competitor, item)] = objects.id
             arena.set_ref(_arena_ref(self.layout.race, competitor, item), objects.id)
             tip = objects.id if item.tip else tip
         refs[f"refs/heads/{competitor}"] = tip
-        arena.set_ref(f"refs/heads/arena/{self.layout.race}/{competitor}", tip)
+        arena.set_ref(branch(self.layout.race, competitor), tip)
         for ref, commit in refs.items():
             private.set_ref(ref, commit)
         private.set_head(f"refs/heads/{competitor}")
@@ -291,9 +291,7 @@ def _private_ref(competitor: str, accepted: Accepted) -> str:
 
 
 def _arena_ref(race: str, competitor: str, accepted: Accepted) -> str:
-    if accepted.tip:
-        return f"refs/heads/arena/{race}/{competitor}"
-    return f"refs/archive/{race}/{competitor}/{accepted.attempt:04d}"
+    return branch(race, competitor) if accepted.tip else archive_ref(race, competitor, accepted.attempt)
 
 
 def _set_aside(path: Path) -> None:
@@ -306,7 +304,3 @@ def _ensure(path: Path, text: str) -> None:
     """Write the file unless it says so already."""
     if path.is_symlink() or not path.is_file() or path.read_bytes() != text.encode():
         files.atomic_write(path, text)
-
-
-def _unix(utc: str) -> int:
-    return int(dt.datetime.fromisoformat(utc).timestamp())

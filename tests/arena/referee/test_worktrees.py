@@ -15,10 +15,11 @@ import pytest
 from referee_world import SEED_TEXT, World, submit, text
 
 from autoquant import codec
-from autoquant.arena.referee.gitplumbing import BareRepository, encode_commit
+from autoquant.arena.referee.gitplumbing import BareRepository
 from autoquant.arena.referee.referee import Referee
 from autoquant.arena.referee.worktrees import Worktrees
 from autoquant.errors import UserError
+from autoquant.ledger.commits import encode_commit
 from autoquant.market import load_manifest, load_panel
 from autoquant.market.store import PanelHead
 
