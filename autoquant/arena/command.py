@@ -9,6 +9,8 @@ uv run arena.py lockbox                                         # once, after ev
 uv run arena.py report --out docs/index.html
 uv run arena.py demo                                            # all of it in miniature, on synthetic data
 uv run arena.py tasks grade FILE --task easy                    # the graded track
+uv run arena.py export FILE                                     # a finished race, for strangers to check
+uv run arena.py verify FILE                                     # check one, without trusting who ran it
 """
 
 from __future__ import annotations
@@ -56,6 +58,8 @@ def _parser() -> cli.Parser:
         _add_report,
         _add_demo,
         _add_tasks,
+        _add_export,
+        _add_verify,
     ):
         add(commands)
     return parser
@@ -203,6 +207,18 @@ def _add_tasks(commands: Commands) -> None:
 
     tasks = _add(commands, "tasks", lambda options: int(options.what(options)), "the graded track", DESCRIPTION)
     taskrace.add_options(add_options(tasks))
+
+
+def _add_export(commands: Commands) -> None:
+    from autoquant.verify import command
+
+    command.add_export(_add(commands, "export", command.export, "pack a finished race into one file", command.EXPORT))
+
+
+def _add_verify(commands: Commands) -> None:
+    from autoquant.verify import command
+
+    command.add_verify(_add(commands, "verify", command.verify, "check a bundle, or a race", command.VERIFY))
 
 
 _START = """Start, resume or extend a race.

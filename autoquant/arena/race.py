@@ -188,6 +188,8 @@ def create(
     seed = files.sha256_bytes(source)
     files.atomic_write(layout.secret, secret.hex() + "\n", mode=0o600)
     files.atomic_write(layout.blob(seed), source)
+    files.atomic_write(layout.manifest, codec.dumps(ground.manifest, indent=1) + "\n")
+    files.atomic_write(layout.calibration, codec.dumps(floor) + "\n")
     ledger = Ledger.open(layout.ledger)
     ledger.append(
         r.RaceCreated(
@@ -291,8 +293,17 @@ def join(
     ----------
     budget : of those without one of their own.
     task_of : in the graded track, the task of the competitor of that name.
+
+    Raises
+    ------
+    UserError : the race was exported, and with it the secret that masks its markets.
     """
     view = ledger.view
+    if ledger.path.with_name("exported").exists() and any(c.name not in view.competitors for c in competitors):
+        raise UserError(
+            f"race {view.created.race} was exported, and its secret with it: nobody joins it any more",
+            "start another race: --race NAME",
+        )
     for competitor in competitors:
         if competitor.name in view.competitors:
             continue

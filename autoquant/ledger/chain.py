@@ -57,6 +57,12 @@ def read_chain(path: Path) -> Chain:
     return _gather(path, _blocks(path)) if together is None else together
 
 
+def chain_of(content: bytes, name: str) -> Chain:
+    """As `read_chain`, of bytes that are no file; `name` is how errors call them."""
+    *lines, rest = content.split(b"\n")
+    return _gather(Path(name), iter([(content, lines, rest)]))
+
+
 def _read_together(path: Path) -> Chain | None:
     """None for a file that is not big, or when anything is wrong, also with the second process."""
     seen = hashlib.sha256()

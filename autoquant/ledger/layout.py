@@ -35,6 +35,21 @@ class RaceLayout:
         return self.root / "secret"
 
     @property
+    def manifest(self) -> Path:
+        """The data's manifest as the race began with it; not there in races of older versions."""
+        return self.root / "manifest.json"
+
+    @property
+    def calibration(self) -> Path:
+        """The noise floor as the race began with it; not there in races of older versions."""
+        return self.root / "calibration.json"
+
+    @property
+    def exported(self) -> Path:
+        """Its presence says that the secret has left in a bundle: nobody joins any more."""
+        return self.root / "exported"
+
+    @property
     def protected(self) -> Path:
         """Pristine copies of what worktrees hold read-only."""
         return self.root / "protected"
