@@ -17,6 +17,7 @@ from autoquant import files
 from autoquant.errors import LedgerError
 from autoquant.ledger.chain import Chain, read_chain
 from autoquant.ledger.lines import seal
+from autoquant.ledger.places import nameless
 from autoquant.ledger.records import GENESIS, Record, RecordBody
 from autoquant.ledger.replay import Replayer
 from autoquant.ledger.views import RaceView
@@ -37,6 +38,7 @@ class Ledger:
         self._size = chain.size
         self._last_line = chain.last_line
         self._lock = threading.RLock()
+        self._nameless = nameless(path, Path(os.path.expanduser("~")))
         self._replayer = Replayer(str(path))
         for record in self._records:
             self._replayer.apply(record)
@@ -90,6 +92,8 @@ class Ledger:
     def append(self, body: RecordBody, utc: str) -> Record:
         """Add one record; on disk when this returns. Constant time in the ledger's length.
 
+        Its texts lose this machine's places (`ledger.places`): the record returned is the one that was written.
+
         Raises
         ------
         LedgerError : the body breaks a rule of the race or is ill-typed, or the file no longer ends with the head
@@ -97,7 +101,7 @@ class Ledger:
         InfrastructureFault : the disk refused; the file is as before and a later append works.
         """
         with self._lock:
-            record, line = seal(body, seq=len(self._records) + 1, utc=utc, previous=self.head)
+            record, line = seal(self._nameless(body), seq=len(self._records) + 1, utc=utc, previous=self.head)
             self._replayer.check(record)
             self._check_head()
             files.append_line(self.path, line)

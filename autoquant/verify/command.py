@@ -110,5 +110,5 @@ def _private(options: Options) -> Private:
         login = getpass.getuser()
     except (KeyError, OSError):
         login = ""
-    folders = (Path.home(), cli.HOME, options.state_dir.absolute(), options.data_dir.absolute())
+    folders = (Path(os.path.expanduser("~")), cli.HOME, options.state_dir.absolute(), options.data_dir.absolute())
     return Private(dict(os.environ), tuple(dict.fromkeys(folders)), login)
