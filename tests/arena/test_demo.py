@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,10 @@ from autoquant.arena.show.voice import Voice
 from autoquant.errors import UserError
 from autoquant.ledger.layout import RaceLayout
 from autoquant.report import render_report
+from autoquant.verify.export import export
+from autoquant.verify.private import Private
+from autoquant.verify.records import as_text
+from autoquant.verify.verify import VerifyOptions, verify_bundle
 
 
 def no_page(state: Path, race: str, page: Path) -> None:
@@ -68,3 +73,16 @@ def test_the_demo_races_opens_the_lockbox_and_writes_a_page(tmp_path: Path, repo
     assert ["data", "report.html", "state"] == sorted(path.name for path in out.iterdir())
     with pytest.raises(UserError, match="it opens once"):
         open_lockbox_of(LockboxOptions(home, out / "data", out / "state", yes=True), Voice())
+    verifies_from_its_bundle_alone(home, out, tmp_path)
+
+
+def verifies_from_its_bundle_alone(home: Path, out: Path, elsewhere: Path) -> None:
+    """INV-33: by the real oracle, in worker processes, after everything else of the race was deleted."""
+    bundle = elsewhere / "demo.zip"
+    private = Private({}, (elsewhere,), "")
+    export(RaceLayout(out / "state", "demo"), bundle, home=home, data_root=out / "data", private=private)
+    shutil.rmtree(out)
+    answer = verify_bundle(bundle, VerifyOptions(home, elsewhere / "nothing"))
+    assert (0, "verified") == (answer.exit_code, answer.verdict), as_text(answer)
+    assert "to the last digit: the seed and every accepted attempt" in as_text(answer)
+    assert "every entry of the lockbox, and the market" in as_text(answer)
