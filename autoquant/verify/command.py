@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from autoquant import cli
+from autoquant.errors import AutoQuantError, InfrastructureFault
 from autoquant.verify.private import Private
 
 Options = argparse.Namespace
@@ -22,7 +23,8 @@ VERIFY = """Check a bundle from anybody, or a race of your own, without trusting
 every decision, accepted commits, lockbox; then the seed, every accepted attempt and every lockbox entry are evaluated
 again on your own data, to the last digit.
 
-Exit code: 0 everything holds, 1 something is false, 2 not everything could be checked (each line says why)."""
+Exit code: 0 everything holds, 1 something is false, 2 not everything could be checked (each line says why), 4 this
+machine failed and nothing is said."""
 
 
 def add_export(sub: argparse.ArgumentParser) -> None:
@@ -85,19 +87,24 @@ def verify(options: Options) -> int:
     from autoquant.verify.records import as_text
     from autoquant.verify.verify import VerifyOptions, verify_what
 
-    answer = verify_what(
-        options.what,
-        options.state_dir,
-        VerifyOptions(
-            home=cli.HOME,
-            data_root=options.data_dir,
-            full=options.full,
-            sealed_dir=options.sealed_dir,
-            head=options.head,
-            jobs=options.jobs,
-            progress=cli.progress,
-        ),
+    asked = VerifyOptions(
+        home=cli.HOME,
+        data_root=options.data_dir,
+        full=options.full,
+        sealed_dir=options.sealed_dir,
+        head=options.head,
+        jobs=options.jobs,
+        progress=cli.progress,
     )
+    try:
+        answer = verify_what(options.what, options.state_dir, asked)
+    except (AutoQuantError, OSError):
+        raise
+    except Exception as error:  # must not end with 1, which says that the race is false
+        if options.debug:
+            raise
+        told = f"verify could not go on: {type(error).__name__}: {cli.one_line(str(error))}"
+        raise InfrastructureFault(told, "nothing is said about the race; --debug shows where") from error
     if options.json:
         cli.emit_json({**codec.encode(answer), "verdict": answer.verdict, "exit_code": answer.exit_code})
     else:

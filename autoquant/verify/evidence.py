@@ -18,12 +18,13 @@ import contextlib
 import zipfile
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 from autoquant import codec, files
 from autoquant.environment import environment_here
-from autoquant.errors import AutoQuantError
+from autoquant.errors import AutoQuantError, InfrastructureFault
 from autoquant.ledger import records as r
 from autoquant.ledger.judged import SEED
 from autoquant.ledger.layout import RaceLayout
@@ -124,7 +125,7 @@ class StateEvidence:
         """What is there, sorted."""
         found = {self._name(path) for path in self._held()}
         single = (LEDGER, SECRET, COMMITS, MANIFEST, CALIBRATION, LOCKBOX_SEED, PROTECTED)
-        there = {name for name in single if self.read(name) is not None}
+        there = {name for name in single if self._has(name)}
         return tuple(sorted(found | there | {PROTOCOL_FILE, ENVIRONMENT}))
 
     def read(self, name: str) -> bytes | None:
@@ -139,13 +140,23 @@ class StateEvidence:
             case "protected.sha256":
                 return self._protected()
             case "commits.bundle":
-                return race_bundle(self.layout.arena_repository, self.layout.race)
+                return self._commits
         folder, _, rest = name.partition("/")
         return _plain(self.layout.root, f"blobs/{rest}" if folder == "strategies" else name)
 
     def began_with(self, created: r.RaceCreated) -> None:
         """Say what the race began with, so that its own data and protected files are found among others."""
         self._created = created
+
+    def _has(self, name: str) -> bool:
+        try:
+            return self.read(name) is not None
+        except InfrastructureFault:
+            return True  # there, and damaged: who reads it is told
+
+    @cached_property
+    def _commits(self) -> bytes | None:
+        return race_bundle(self.layout.arena_repository, self.layout.race)
 
     def _held(self) -> Iterator[Path]:
         root = self.layout.root

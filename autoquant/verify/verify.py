@@ -151,21 +151,33 @@ def _all_checks(evidence: Evidence, options: VerifyOptions, *, ended: bool) -> t
     checks = (*checks, *_head(story, options), check_code(view, options.home))
     if view.created.kind == TASKS:
         return story, (*checks, *_graded(evidence, view))
-    commits, seed = _commits(evidence, view)
+    seeds: list[str | None] = []
+
+    def commits() -> Check:
+        check, seed = check_commits(evidence, view)
+        seeds.append(seed)
+        return check
+
+    def decisions() -> Check:
+        return check_decisions(evidence, view, seeds[0] if seeds else None, exact=exact)
+
     return story, (
         *checks,
-        commits,
-        check_decisions(evidence, view, seed, exact=exact),
-        check_lockbox(evidence, story, exact=exact),
+        _guarded("commits", commits),
+        _guarded("decisions", decisions),
+        _guarded("lockbox", lambda: check_lockbox(evidence, story, exact=exact)),
         *_again(evidence, view, options, exact=exact),
     )
 
 
-def _commits(evidence: Evidence, view: RaceView) -> tuple[Check, str | None]:
+def _guarded(name: str, ask: Callable[[], Check]) -> Check:
+    """A check of a stranger's bytes: what no honest race can hold is false, whatever it breaks here."""
     try:
-        return check_commits(evidence, view)
+        return ask()
     except InfrastructureFault as error:
-        return outcome("commits", [error.message], ""), None
+        return outcome(name, [error.message], "")
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, AssertionError, ArithmeticError) as error:
+        return outcome(name, [f"cannot be asked: the record holds what no race writes ({error})"], "")
 
 
 def _again(evidence: Evidence, view: RaceView, options: VerifyOptions, *, exact: bool) -> Iterator[Check]:

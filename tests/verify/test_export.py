@@ -11,6 +11,7 @@ import time
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 from referee_world import World, submit, text
@@ -18,7 +19,7 @@ from verify_world import UTC, Finished, VerifyWorld, export_to, failed, open_loc
 
 from autoquant.arena import race
 from autoquant.clock import SystemClock
-from autoquant.errors import UserError
+from autoquant.errors import AutoQuantError, UserError
 from autoquant.harness import Competitor
 from autoquant.ledger import records as r
 from autoquant.ledger.ledger import Ledger
@@ -286,3 +287,48 @@ def test_the_commands_speak_for_strangers(finished: Finished, tmp_path: Path):
     assert (2, "") == (done.returncode, done.stdout)
     assert done.stderr.startswith(f"error: {bundle}: not a bundle")
     assert "Traceback" not in done.stderr
+
+
+def test_a_race_that_goes_on_verifies_in_its_folder_as_far_as_it_has_come(racing: VerifyWorld, finished: Finished):
+    answer = verify_what(racing.layout.race, racing.layout.state, finished.options(home=racing.home))
+    assert (2, {}) == (answer.exit_code, failed(answer)), as_text(answer)
+    assert "the record ends while alice may go on" in as_text(answer)
+
+
+def test_a_lost_object_of_the_repository_is_named_and_not_exported(
+    racing: VerifyWorld, finished: Finished, tmp_path: Path
+):
+    ledger = end(racing)
+    commit = ledger.view.competitors["alice"].attempts[0].commit
+    assert commit is not None
+    (racing.layout.arena_repository / "objects" / commit[:2] / commit[2:]).unlink()
+    answer = verify_what(racing.layout.race, racing.layout.state, finished.options(home=racing.home))
+    assert f"object {commit} is lost" in failed(answer)["commits"]
+    with pytest.raises(AutoQuantError, match=f"object {commit} is lost"):
+        export_to(racing, tmp_path / "race.zip")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_strangers_nonsense_is_false_and_never_a_crash(finished: Finished, tmp_path: Path, seed: int):
+    """A record that is chained and full of what no race writes: times, names, numbers, fold counts."""
+    random = Random(seed)
+    nonsense: list[object] = ["", "../..", "\u202e\x1b[31m", "9" * 400, -1, 0, 1e308, None, [], {}, True]
+    spoiled = [0]
+
+    def spoil(kind: str, body: dict[str, object]) -> dict[str, object]:
+        for key, value in list(body.items()):
+            if random.random() < 0.02 and kind not in ("race_created",):
+                fitting = [one for one in nonsense if type(one) is type(value)] or [value]
+                body[key] = random.choice(fitting)
+                spoiled[0] += body[key] != value
+        return body
+
+    pieces = finished.pieces()
+    for name in [name for name in pieces if name.endswith(".json") and random.random() < 0.1]:
+        told = json.loads(pieces[name])
+        if told.get("folds"):
+            told["folds"] = told["folds"][: random.randrange(len(told["folds"]))]
+            spoiled[0] += 1
+        pieces[name] = json.dumps(told).encode()
+    answer = finished.verify(retold(pieces, spoil), tmp_path)
+    assert (1 if spoiled[0] else answer.exit_code) == answer.exit_code, as_text(answer)
