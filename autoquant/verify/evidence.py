@@ -75,6 +75,11 @@ def score(competitor: str, attempt: int) -> str:
     return f"scores/{competitor}/{attempt:04d}.json"
 
 
+def diff(digest: str) -> str:
+    """Where the diff of a forbidden change is."""
+    return f"evidence/{digest}"
+
+
 def sealed(name: str) -> str:
     """Where an entry's evaluation on the sealed year is."""
     return f"lockbox/evaluations/{name}.json"
@@ -99,6 +104,9 @@ def named_files(view: RaceView) -> Iterator[tuple[str, str | None]]:
                     yield detail(name, seen.attempt), seen.detail
             if seen.score_file is not None:
                 yield score(name, seen.attempt), seen.score_file
+        for violation in racer.violations:
+            if violation.diff:
+                yield diff(violation.diff), violation.diff
     for one in view.lockbox.references:
         yield reference(one.name), one.evaluation
     for verdict in (view.lockbox.scores or {}).values():

@@ -16,7 +16,7 @@ from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.views import RaceView
 from autoquant.verify.bundle import Writer
 from autoquant.verify.commit_checks import check_commits
-from autoquant.verify.evidence import StateEvidence
+from autoquant.verify.evidence import StateEvidence, named_files
 from autoquant.verify.private import Leak, Private
 from autoquant.verify.record_checks import TASKS, check_chain
 from autoquant.verify.records import State
@@ -75,7 +75,8 @@ def export(
         false = next((check for check in checks if check.state is State.FAILED), None)
         if false is not None:
             raise _refusal(layout, false.problems[0])
-        writer, leaks, names = Writer(layout.race), list[Leak](), evidence.names()
+        writer, leaks = Writer(layout.race), list[Leak]()
+        names = sorted({*evidence.names(), *(name for name, _ in named_files(story.view))})
         for name in names:
             content = evidence.read(name)
             if content is not None:

@@ -312,14 +312,13 @@ def test_a_lost_object_of_the_repository_is_named_and_not_exported(
 def test_a_strangers_nonsense_is_false_and_never_a_crash(finished: Finished, tmp_path: Path, seed: int):
     """A record that is chained and full of what no race writes: times, names, numbers, fold counts."""
     random = Random(seed)
-    nonsense: list[object] = ["", "../..", "\u202e\x1b[31m", "9" * 400, -1, 0, 1e308, None, [], {}, True]
+    nonsense: list[object] = ["", "../..", "\u202e\x1b[31m", "9" * 400, -1, 0, 1e308, True]
     spoiled = [0]
 
     def spoil(kind: str, body: dict[str, object]) -> dict[str, object]:
         for key, value in list(body.items()):
             if random.random() < 0.02 and kind not in ("race_created",):
-                fitting = [one for one in nonsense if type(one) is type(value)] or [value]
-                body[key] = random.choice(fitting)
+                body[key] = random.choice([one for one in nonsense if type(one) is type(value)] or [value])
                 spoiled[0] += body[key] != value
         return body
 

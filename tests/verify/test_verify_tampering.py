@@ -15,6 +15,7 @@ from verify_world import Finished, Pieces, failed, lines, on_paper, packed, reto
 
 from autoquant import codec, files
 from autoquant.oracle.records import Evaluation
+from autoquant.verify.evidence import HELD
 from autoquant.verify.records import as_text
 from autoquant.verify.verify import verify_bundle, verify_state
 from autoquant.verify.work import Answer, Work
@@ -80,8 +81,9 @@ def test_a_torn_last_line_is_named(finished: Finished, tmp_path: Path):
 def test_every_file_the_record_names_is_missed_when_it_is_touched(finished: Finished, tmp_path: Path, how: str):
     """INV-33: each one, also when the bundle's own list was written anew."""
     pieces = finished.pieces()
-    held = [name for name in pieces if name.startswith(("strategies/", "evaluations/", "scores/", "lockbox/"))]
+    held = [name for name in pieces if name.startswith((*HELD, "evidence/"))]
     assert 30 < len(held)
+    assert any(name.startswith("evidence/") for name in held)
     for name in held:
         changed = {key: value for key, value in pieces.items() if key != name}
         if how == "edited":
@@ -162,6 +164,22 @@ LIES: list[tuple[str, str, Change, int, str]] = [
     ("another set", "lockbox_reserved", lambda b: b["entries"].pop(1) and None, 1, "rules of a race"),
     ("other code", "lockbox_reserved", lambda b: b["by"].update(code="0" * 64), 1, "lockbox"),
     ("other sealed data", "lockbox_fetched", lambda b: b["data"].update(manifest="0" * 64), 1, "lockbox"),
+    (
+        "a changed archive that nobody allowed",
+        "lockbox_fetched",
+        lambda b: b["data"].update(changed=[{"path": "x", "pinned": "a", "got": "b"}]),
+        1,
+        "lockbox",
+    ),
+    (
+        "an archive that was not pinned",
+        "lockbox_fetched",
+        lambda b: b["data"].update(
+            files=[{"path": "x", "url": "u", "size": 1, "sha256": "a", "rows": 1, "kept": True}]
+        ),
+        1,
+        "lockbox",
+    ),
     ("a verdict", "lockbox_scored", lambda b: b.update(verdict="confirmed"), 1, "lockbox"),
     ("a sealed Sharpe ratio", "lockbox_scored", lambda b: b.update(sharpe=3.0), 2, "lockbox"),
 ]
