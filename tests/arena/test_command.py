@@ -42,13 +42,13 @@ def test_help_is_there_before_one_looks_up(repository: Path):
         shown = subprocess.run([sys.executable, "arena.py", "--help"], cwd=repository, capture_output=True, text=True)
         seconds.append(time.monotonic() - begun)
         assert 0 == shown.returncode
-    for word in ("doctor", "start", "stop", "status", "logs", "placebo", "lockbox", "report", "demo"):
+    for word in ("doctor", "start", "stop", "status", "logs", "placebo", "lockbox", "report", "demo", "export", "verify"):
         assert word in shown.stdout
     assert min(seconds) < 0.5
 
 
 def test_every_subcommand_explains_itself(capsys: pytest.CaptureFixture[str]):
-    for word in ("doctor", "start", "stop", "status", "logs", "placebo", "lockbox", "report", "demo"):
+    for word in ("doctor", "start", "stop", "status", "logs", "placebo", "lockbox", "report", "demo", "export", "verify"):
         with pytest.raises(SystemExit) as ended:
             command.main([word, "--help"])
         assert 0 == ended.value.code
@@ -58,7 +58,7 @@ def test_every_subcommand_explains_itself(capsys: pytest.CaptureFixture[str]):
 def test_every_subcommand_is_one_short_function():
     tree = ast.parse(Path(command.__file__).read_text())
     lengths = {f.name: (f.end_lineno or 0) - f.lineno for f in tree.body if isinstance(f, ast.FunctionDef)}
-    assert 10 == sum(name.startswith("_add_") for name in lengths)
+    assert 12 == sum(name.startswith("_add_") for name in lengths)
     assert [] == [name for name, length in lengths.items() if length > 40]
 
 
