@@ -21,6 +21,10 @@ def world(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> RaceWor
     change_manifest(made, source="synthetic", synthetic_seed=1)
     return made
 
+WORDS = (
+    "doctor", "start", "stop", "status", "logs", "placebo", "lockbox", "report", "demo", "tasks", "export", "verify",
+)  # fmt: skip
+
 
 def arena(world: RaceWorld, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command where git is the only program to be found, nobody is logged in and no key is set."""
@@ -42,13 +46,13 @@ def test_help_is_there_before_one_looks_up(repository: Path):
         shown = subprocess.run([sys.executable, "arena.py", "--help"], cwd=repository, capture_output=True, text=True)
         seconds.append(time.monotonic() - begun)
         assert 0 == shown.returncode
-    for word in ("doctor", "start", "stop", "status", "logs", "placebo", "lockbox", "report", "demo", "export", "verify"):
+    for word in WORDS:
         assert word in shown.stdout
     assert min(seconds) < 0.5
 
 
 def test_every_subcommand_explains_itself(capsys: pytest.CaptureFixture[str]):
-    for word in ("doctor", "start", "stop", "status", "logs", "placebo", "lockbox", "report", "demo", "export", "verify"):
+    for word in WORDS:
         with pytest.raises(SystemExit) as ended:
             command.main([word, "--help"])
         assert 0 == ended.value.code
