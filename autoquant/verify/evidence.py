@@ -92,7 +92,8 @@ def reference(name: str) -> str:
 
 def named_files(view: RaceView) -> Iterator[tuple[str, str | None]]:
     """Every file that the record names, with its digest; None for details that an older version did not name."""
-    yield strategy(view.created.seed_strategy), view.created.seed_strategy
+    if view.created.seed_strategy:  # the graded track has none
+        yield strategy(view.created.seed_strategy), view.created.seed_strategy
     if view.seed is not None:
         yield evaluation(SEED, 0), view.seed.evaluation_digest
     for name, racer in view.competitors.items():

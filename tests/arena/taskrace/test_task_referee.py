@@ -18,11 +18,14 @@ from autoquant.arena.client.submit import Answers, answer_text
 from autoquant.arena.referee.desk import FAULT_TRIES
 from autoquant.arena.referee.mailbox import ClientMailbox, Reply, ReplyKind, Request, RequestKind, new_id
 from autoquant.arena.taskrace.referee import TaskReferee
-from autoquant.errors import EvaluationCut, InfrastructureFault, LedgerError
+from autoquant.errors import EvaluationCut, InfrastructureFault, LedgerError, UserError
 from autoquant.ledger import records as r
 from autoquant.ledger.ledger import Ledger
 from autoquant.sandbox import WarmParent
 from autoquant.tasks.grade import Grade
+from autoquant.verify.export import export
+from autoquant.verify.private import Private
+from autoquant.verify.verify import VerifyOptions, verify_bundle
 
 EASY = NEAR["easy"]
 FLAT = single("return pd.DataFrame({'bar': [1], 'position': [0]})")
@@ -360,3 +363,22 @@ def test_the_ledger_takes_no_step_behind_a_final_one_and_no_race_status_for_a_ta
         with pytest.raises(LedgerError, match="does not exist"):
             ledger.append(r.AttemptClosed("alice-hard", 1, status, 0.5, None, None, None), "2026-11-30T01:00:00Z")
     ledger.append(r.AttemptClosed("alice-hard", 1, "graded", 0.5, None, None, None), "2026-11-30T01:00:00Z")
+
+
+def test_a_record_of_the_graded_track_leaves_and_verifies_as_far_as_it_can(referee, tasks, easy, tmp_path) -> None:
+    """INV-33: record, files and scores are checked; that grades are not made again here is said, with what does it."""
+    submit(referee, easy, EASY)
+    submit(referee, easy, None, final=True)
+    private, bundle = Private({}, (), ""), tmp_path / "tasks.zip"
+    with pytest.raises(UserError, match="alice-easy, alice-medium, alice-hard may still race"):
+        export(tasks.layout, bundle, home=tasks.home, data_root=tasks.data, private=private)
+    ledger = Ledger.open(tasks.layout.ledger)
+    for name in ("easy", "medium", "hard"):
+        ledger.append(r.CompetitorEnded(f"alice-{name}", "done"), "2026-11-30T00:00:00Z")
+    export(tasks.layout, bundle, home=tasks.home, data_root=tasks.data, private=private)
+    answer_of = verify_bundle(bundle, VerifyOptions(tasks.home, tmp_path))
+    states = {check.name: (check.state.value, check.text) for check in answer_of.checks}
+    assert ["grading again"] == [name for name, (state, _) in states.items() if state != "ok" and name != "code"]
+    assert "arena.py tasks grade" in states["grading again"][1]
+    assert "2 steps have the score of their grade" == states["grades"][1]
+    assert 2 == answer_of.exit_code
