@@ -21,6 +21,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> RaceWor
     change_manifest(made, source="synthetic", synthetic_seed=1)
     return made
 
+
 WORDS = (
     "doctor", "start", "stop", "status", "logs", "placebo", "lockbox", "report", "demo", "tasks", "export", "verify",
 )  # fmt: skip
