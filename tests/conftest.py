@@ -6,9 +6,14 @@ import os
 import signal
 from pathlib import Path
 
+import psutil
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+IN_MEMORY = Path("/dev/shm")
+"""Thousands of small folders are made and removed; on a disk that alone takes minutes."""
+ROOM_BYTES = 6 << 30
+"""Three times what a whole run was seen to hold on disk; what belongs to a test that passed goes at once."""
 HAD_IN_CI = ("../shared", ".ci/proof", "--group proof")
 """Words in the reason of a skip that .ci/run leaves no ground for."""
 
@@ -29,9 +34,23 @@ def shared() -> Path:
 
 
 def pytest_configure() -> None:
-    """A shell starts what runs in its background deaf to Ctrl-C, children included; some tests send one."""
+    """Folders of tests in memory, where that holds them; and Ctrl-C heard.
+
+    A shell starts what runs in its background deaf to Ctrl-C, children included; some tests send one.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if holds_folders(IN_MEMORY):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
+
+
+def holds_folders(place: Path) -> bool:
+    """Whether tests may write there, run what they wrote, and leave the machine enough memory."""
+    if not (place.is_dir() and os.access(place, os.W_OK | os.X_OK)):
+        return False
+    system = os.statvfs(place)
+    runs = not system.f_flag & getattr(os, "ST_NOEXEC", 0)
+    return runs and min(system.f_bavail * system.f_frsize, psutil.virtual_memory().available) > ROOM_BYTES
 
 
 @pytest.fixture(scope="session")

@@ -133,6 +133,7 @@ class _Book:
         self.change = np.zeros_like(self.units)
         self.sum = np.zeros_like(self.cash)
         self.ruined = np.zeros(self.cash.shape, dtype=bool)
+        self.is_alone = self.cash.size == 1
 
     def mark(self, price: Floats, equity: Floats) -> None:
         """Value units at `price`; `equity` receives cash plus their sum."""
@@ -165,18 +166,21 @@ class _Book:
         np.add(self.units, self.change, out=units)
         self.units = units
 
-    def charge(self, traded: Floats, rate: Floats, impact: Floats, equity: Floats) -> None:
-        """Pay rate·|Δ| + impact·|Δ|^1.5 out of cash and equity."""
+    def charge(self, traded: Floats, rate: Floats, impact: Floats | None, equity: Floats) -> None:
+        """Pay rate·|Δ| + impact·|Δ|^1.5 out of cash and equity; no impact anywhere is None."""
         work = self.work
-        np.sqrt(traded, out=work)
-        np.multiply(work, impact, out=work)
-        np.add(work, rate, out=work)
-        np.multiply(work, traded, out=work)
+        if impact is None:
+            np.multiply(rate, traded, out=work)
+        else:
+            np.sqrt(traded, out=work)
+            np.multiply(work, impact, out=work)
+            np.add(work, rate, out=work)
+            np.multiply(work, traded, out=work)
         np.add.reduce(work, axis=0, out=self.sum)
         np.subtract(self.cash, self.sum, out=self.cash)
         np.subtract(equity, self.sum, out=equity)
 
-    def close_out(self, where: Bools, rate: Floats, impact: Floats, equity: Floats) -> Floats:
+    def close_out(self, where: Bools, rate: Floats, impact: Floats | None, equity: Floats) -> Floats:
         """Close the positions in `where` at the marks just taken; gives |Δ|."""
         closed = np.where(where, self.notional, 0.0)
         traded = np.abs(closed)
@@ -188,7 +192,8 @@ class _Book:
 
     def bury(self, equity: Floats, written_off: Floats) -> None:
         """Zero the lanes whose equity is gone."""
-        if np.minimum.reduce(equity, axis=None) > 0:
+        least = equity.item() if self.is_alone else np.minimum.reduce(equity, axis=None)
+        if least > 0:
             return
         gone: Bools = equity <= 0
         written_off[gone] -= equity[gone]
@@ -215,7 +220,8 @@ class _Market:
         self.funding_open = views(tape.funding_open)
         self.funding_inside = views(tape.funding_inside)
         shared = multiplier[:1] if (multiplier == multiplier[0]).all() else multiplier
-        self.impact = list(tape.impact[..., None] * shared)
+        has_impact = bool(tape.impact.any())
+        self.impact = list(tape.impact[..., None] * shared) if has_impact else [None] * len(tape.impact)
         self.rate = multiplier * (tape.taker + tape.half_spread)[:, None, None]
         self.target = list(orders.target)
         self.limit = list(orders.limit)

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from referee_world import make_home
 
+from autoquant.arena import demo as demo_of
 from autoquant.arena.demo import demo
 from autoquant.arena.opening import LockboxOptions, open_lockbox_of
+from autoquant.arena.roster.load import choose, load_roster
 from autoquant.arena.show.status import read_view
 from autoquant.arena.show.voice import Voice
 from autoquant.errors import UserError
@@ -52,7 +54,17 @@ def test_a_state_without_synthetic_data_beside_it_is_not_a_demos(tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_the_demo_races_opens_the_lockbox_and_writes_a_page(tmp_path: Path, repository: Path):
+def test_the_demo_races_opens_the_lockbox_and_writes_a_page(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Two of its three controls: both keep the seed, so that the sealed year is judged once and not three times.
+
+    A sealed champion is the matter of test_lockbox.py.
+    """
+    whole = choose(load_roster(repository / "competitors.toml"), demo_of.COMPETITORS)
+    assert ["random", "hillclimb-1", "hillclimb-2"] == [control.name for control in whole]
+    monkeypatch.setattr(demo_of, "COMPETITORS", "random,hillclimb-2")
+    monkeypatch.setattr(demo_of, "SAMPLES", 20)
     said: list[str] = []
     home = make_home(tmp_path / "checkout")
     for name in ("strategy.py", "competitors.toml"):

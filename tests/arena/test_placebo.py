@@ -62,12 +62,12 @@ def test_the_loop_decides_as_a_real_race_of_the_controls_does(tmp_path: Path, re
     home = make_home(tmp_path / "checkout")
     for name in ("strategy.py", "competitors.toml"):
         (home / name).write_bytes((repository / name).read_bytes())
-    data, budget = tmp_path / "data", 5
+    data, budget = tmp_path / "data", 3
     make_synthetic(data)
     calibrate_data(read_seed(home), data, samples=10, jobs=None)
     finish = start(
         StartOptions(
-            home, data, tmp_path / "state", home / "competitors.toml", "random,hillclimb-1", budget=budget, kind="demo"
+            home, data, tmp_path / "state", home / "competitors.toml", "random,hillclimb-2", budget=budget, kind="demo"
         ),
         Voice(),
     )
@@ -80,7 +80,8 @@ def test_the_loop_decides_as_a_real_race_of_the_controls_does(tmp_path: Path, re
     for racer in finish.view.competitors.values():
         searcher = racer.joined.model
         assert searcher is not None
-        made = climb(judge, seed, ours, searcher, 1, budget=budget, noise_floor=finish.view.created.noise_floor)
+        stream = 2 if searcher == "hillclimb" else 1
+        made = climb(judge, seed, ours, searcher, stream, budget=budget, noise_floor=finish.view.created.noise_floor)
         assert [attempt.strategy for attempt in racer.attempts] == [attempt.strategy for attempt in made.attempts]
         assert [attempt.status for attempt in racer.attempts] == [attempt.status for attempt in made.attempts]
         for real, mine in zip(racer.attempts, made.attempts, strict=True):
