@@ -16,12 +16,13 @@ uv run arena.py verify FILE                                     # check one, wit
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from autoquant import cli
+from autoquant import cli, scale
 from autoquant.protocol import PROTOCOL
 from autoquant.sealing import Level
 
@@ -180,6 +181,7 @@ def _add_placebo(commands: Commands) -> None:
         help=f"experiments per placebo (default: the race's budget, without a race {PROTOCOL.budget})",
     )
     placebo.add_argument("--jobs", type=cli.positive_int, metavar="N", help="markets at a time (default: all cores)")
+    scale.add_options(placebo)
     cli.add_home_options(placebo, state=True)
     cli.add_json_option(placebo)
 
@@ -189,6 +191,7 @@ def _add_report(commands: Commands) -> None:
     report.add_argument("--out", type=Path, required=True, metavar="FILE", help="where to write it")
     _race(report, "the race to show (default: the newest)")
     report.add_argument("--watch", action="store_true", help="write it again every 60 s; the open page follows")
+    scale.add_options(report)
     cli.add_home_options(report, state=True)
     cli.add_json_option(report)
 
@@ -415,6 +418,7 @@ def _placebo(options: Options) -> int:
             race=options.race,
             budget=options.max_experiments,
             jobs=options.jobs,
+            scheduler=scale.scheduler_of(options),
         ),
         _voice(),
     )
@@ -432,10 +436,13 @@ def _report(options: Options) -> int:
     from autoquant.clock import SystemClock
     from autoquant.report import Drawn, redraw, render_report
 
-    layout = find_race(options.state_dir, options.race)
+    layout, scheduler = find_race(options.state_dir, options.race), scale.scheduler_of(options)
 
     def draw() -> Drawn:
-        return render_report(options.state_dir, layout.race, options.out, home=cli.HOME, watched=options.watch)
+        with contextlib.nullcontext() if scheduler is None else scale.open_pool(scheduler) as pool:
+            return render_report(
+                options.state_dir, layout.race, options.out, home=cli.HOME, watched=options.watch, executor=pool
+            )
 
     if options.watch:
         cli.note(f"drawing {options.out} every 60 s; Ctrl-C ends it")

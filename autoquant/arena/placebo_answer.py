@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autoquant import files
+from autoquant import files, scale
 from autoquant.arena import race
 from autoquant.arena.launch import holder_words
 from autoquant.arena.placebo import Batch, run_missing
 from autoquant.arena.placebo_code import code_digest
+from autoquant.arena.placebo_elsewhere import run_missing_on
 from autoquant.arena.referee.standing import stored_strategy
 from autoquant.arena.show.status import find_race, number, race_view
 from autoquant.arena.show.voice import Voice
@@ -35,6 +36,8 @@ class PlaceboOptions:
     race: str | None = None
     budget: int | None = None
     jobs: int | None = None
+    scheduler: scale.Scheduler | None = None
+    """Whose workers race; None for this machine's cores."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,10 @@ def _collect(batch: Batch, plan: Plan, options: PlaceboOptions, voice: Voice, cl
         voice.progress("placebo markets") as update,
     ):
         batch.cache.describe(plan, batch.searchers)
-        run_missing(batch, tasks, jobs=options.jobs, on_progress=update)
+        if options.scheduler is None:
+            run_missing(batch, tasks, jobs=options.jobs, on_progress=update)
+        else:
+            run_missing_on(options.scheduler, batch, tasks, on_progress=update)
     found = [batch.cache.read(reference, name, run) for reference, run in tasks for name in batch.searchers]
     stored = [run for run in found if run is not None]
     if len(stored) < len(found):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autoquant import cli, codec, files
+from autoquant import cli, codec, files, scale
 from autoquant.errors import ConfigError, DataError, UserError
 from autoquant.executor import LocalPool
 from autoquant.market import data_directory, load_manifest, load_panel
@@ -120,9 +120,17 @@ def evaluate(
     return 3
 
 
-def calibrate(strategy: Path, data_root: Path, *, samples: int, jobs: int | None, as_json: bool) -> int:
+def calibrate(
+    strategy: Path,
+    data_root: Path,
+    *,
+    samples: int,
+    jobs: int | None,
+    as_json: bool,
+    scheduler: scale.Scheduler | None = None,
+) -> int:
     """Measure the noise floor with the seed, store it beside the data, and print it."""
-    floor, path = calibrate_data(read_strategy(strategy), data_root, samples=samples, jobs=jobs)
+    floor, path = calibrate_data(read_strategy(strategy), data_root, samples=samples, jobs=jobs, scheduler=scheduler)
     if as_json:
         cli.emit_json(floor)
         return 0
@@ -139,8 +147,14 @@ def calibrate(strategy: Path, data_root: Path, *, samples: int, jobs: int | None
     return 0
 
 
-def calibrate_data(source: bytes, data_root: Path, *, samples: int, jobs: int | None) -> tuple[NoiseFloor, Path]:
+def calibrate_data(
+    source: bytes, data_root: Path, *, samples: int, jobs: int | None, scheduler: scale.Scheduler | None = None
+) -> tuple[NoiseFloor, Path]:
     """Measure the noise floor on the current data and store it.
+
+    Parameters
+    ----------
+    scheduler : whose workers take the samples; the seed itself runs here.
 
     Raises
     ------
@@ -148,20 +162,21 @@ def calibrate_data(source: bytes, data_root: Path, *, samples: int, jobs: int | 
     """
     folder = data_directory(data_root)
     judge, _ = open_judge(data_root, "valid", jobs=jobs)
-    with judge:
+    pool = LocalPool("threads", jobs) if scheduler is None else scale.open_pool(scheduler)
+    with judge, pool as workers:  # connected before the seed runs: a wrong address costs nobody a minute
         runs = judge.weights(source)
-    rows = len(judge.panel)
-    with cli.progress("calibrating") as update, LocalPool("threads", jobs) as workers:
-        floor = measure_floor(
-            judge.panel,
-            judge.windows,
-            [run.on_panel(rows) for run in runs],
-            samples=samples,
-            seed=CALIBRATION_SEED,
-            digests=judge.pins.of(source),
-            executor=workers,
-            on_progress=update,
-        )
+        rows = len(judge.panel)
+        with cli.progress("calibrating") as update:
+            floor = measure_floor(
+                judge.panel,
+                judge.windows,
+                [run.on_panel(rows) for run in runs],
+                samples=samples,
+                seed=CALIBRATION_SEED,
+                digests=judge.pins.of(source),
+                executor=workers,
+                on_progress=update,
+            )
     path = folder / CALIBRATION_FILE
     files.atomic_write(path, codec.dumps(floor, indent=1) + "\n")
     return floor, path

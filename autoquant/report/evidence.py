@@ -7,16 +7,18 @@ counted attempt enters the counts. The same race gives the same numbers: random 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from autoquant.executor import LocalPool
+from autoquant.executor import Executor, LocalPool
 from autoquant.report.collect import Collected, collect, newest_race
 from autoquant.report.evidence_effort import SEARCHES_MOST, Effort, effort
 from autoquant.report.evidence_pairs import Ranking, ranking
 from autoquant.report.evidence_scores import ScoreEstimate, score_estimates
 from autoquant.report.evidence_search import Search, search_of
-from autoquant.report.model import Entrant
+from autoquant.report.model import Entrant, Race
 from autoquant.report.nulls import Nulls, nulls_of
+from autoquant.report.returns import Trials
 
 NOT_LOOKED_INTO = "in so large a race the first by standing are looked into"
 """Why there is no `Search`."""
@@ -48,21 +50,28 @@ def standing_evidence(collected: Collected) -> Evidence:
     )
 
 
-def evidence_of(collected: Collected) -> Evidence:
-    """All of it."""
+def evidence_of(collected: Collected, executor: Executor | None = None) -> Evidence:
+    """All of it. The looks into single searches run on `executor`; None takes this machine's cores."""
     found = standing_evidence(collected)
     order = [index for unit in found.ranking.units for index in unit.members]
     chosen = set(order[:SEARCHES_MOST])
     race, trials = collected.race, collected.returns.trials
 
-    def looked_into(entrant: Entrant) -> Search | None:
-        if entrant.index not in chosen:
-            return None
-        return search_of(entrant, race, trials[entrant.index], found.effort)
+    looked_at = [entrant for entrant in race.entrants if entrant.index in chosen]
+    work, items = partial(_look_into, race, found.effort), [(entrant, trials[entrant.index]) for entrant in looked_at]
+    if executor is None:
+        with LocalPool("threads") as pool:  # numpy works outside Python's lock
+            answers = pool.map(work, items)
+    else:
+        answers = executor.map(work, items)
+    searches: list[Search | None] = [None] * len(race.entrants)
+    for entrant, answer in zip(looked_at, answers, strict=True):
+        searches[entrant.index] = answer
+    return replace(found, searches=tuple(searches))
 
-    with LocalPool("threads") as pool:  # numpy works outside Python's lock
-        searches = tuple(pool.map(looked_into, race.entrants))
-    return replace(found, searches=searches)
+
+def _look_into(race: Race, sizes: Effort, item: tuple[Entrant, Trials]) -> Search:
+    return search_of(item[0], race, item[1], sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +82,7 @@ class Studied:
     evidence: Evidence
 
 
-def study(state_dir: Path, race: str | None) -> Studied | None:
+def study(state_dir: Path, race: str | None, executor: Executor | None = None) -> Studied | None:
     """Read a race, None for the one created last, and work out its statistics; None where there is no race at all.
 
     Raises
@@ -85,4 +94,4 @@ def study(state_dir: Path, race: str | None) -> Studied | None:
     if name is None:
         return None
     collected = collect(state_dir, name)
-    return Studied(collected, evidence_of(collected))
+    return Studied(collected, evidence_of(collected, executor))

@@ -11,6 +11,7 @@ from typing import Any
 
 from autoquant import bulk, files
 from autoquant.errors import UserError
+from autoquant.executor import Executor
 from autoquant.protocol import PROTOCOL
 from autoquant.report import charts, findings, journal, rows, sources, text, trust
 from autoquant.report.colour import ink
@@ -53,7 +54,14 @@ class Drawn:
 
 @bulk.uncollected()
 def render_report(
-    state_dir: Path, race: str | None, out: Path, *, home: Path, source: str | None = None, watched: bool = False
+    state_dir: Path,
+    race: str | None,
+    out: Path,
+    *,
+    home: Path,
+    source: str | None = None,
+    watched: bool = False,
+    executor: Executor | None = None,
 ) -> Drawn:
     """Write the page of a race, atomically.
 
@@ -65,6 +73,7 @@ def render_report(
     home : checkout whose results.tsv is the journal.
     source : name of the data set up now, for the journal; a race knows its own.
     watched : it is drawn again every minute, so an open page takes its new version until everybody has ended.
+    executor : where the looks into each search run; None takes this machine's cores.
 
     Raises
     ------
@@ -74,7 +83,7 @@ def render_report(
     """
     if out.is_dir():
         raise UserError(f"--out {out}: is a folder", "name the file to write, for example docs/index.html")
-    studied = study(state_dir, race)
+    studied = study(state_dir, race, executor)
     files.atomic_write(out, _page(studied, home, source, watched))
     return Drawn(out, studied)
 

@@ -3,18 +3,25 @@
     with scale.open_pool(scale.Scheduler.parse("tls://head:8786", certificates)) as pool:
         answers = pool.map(function, items)
 
-The local pool is the default everywhere; importing this door imports no Dask.
+The local pool is the default everywhere. Every command with these options comes through this door for its --help, so
+what costs time is imported when it is first asked for; Dask itself only by `open_pool`.
 """
 
-from autoquant.scale.address import Certificates, Scheduler
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from autoquant.scale.options import add_options, scheduler_of
-from autoquant.scale.parcels import Parcel, folder_of, parcel_of_files
-from autoquant.scale.pool import DaskPool, open_pool
+
+if TYPE_CHECKING:
+    from autoquant.scale.address import Certificates, Scheduler
+    from autoquant.scale.parcels import folder_of, parcel_of_files
+    from autoquant.scale.pool import DaskPool, open_pool
 
 __all__ = [
     "Certificates",
     "DaskPool",
-    "Parcel",
     "Scheduler",
     "add_options",
     "folder_of",
@@ -22,3 +29,17 @@ __all__ = [
     "parcel_of_files",
     "scheduler_of",
 ]
+_HOMES = {
+    "Certificates": "address",
+    "DaskPool": "pool",
+    "Scheduler": "address",
+    "folder_of": "parcels",
+    "open_pool": "pool",
+    "parcel_of_files": "parcels",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

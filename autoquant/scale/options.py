@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from autoquant.errors import UserError
-from autoquant.scale.address import Certificates, Scheduler
+
+if TYPE_CHECKING:
+    from autoquant.scale.address import Scheduler
 
 
 def add_options(target: argparse.ArgumentParser) -> None:
@@ -25,6 +28,8 @@ def scheduler_of(options: argparse.Namespace) -> Scheduler | None:
     ------
     UserError : see `Scheduler.parse`; certificates or --jobs that go with something else.
     """
+    from autoquant.scale.address import Certificates, Scheduler
+
     certificates = Certificates(options.tls_ca_file, options.tls_cert, options.tls_key)
     if options.scheduler is None:
         if certificates != Certificates():
