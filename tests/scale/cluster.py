@@ -17,10 +17,7 @@ from autoquant import process
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
 SECONDS = 60.0
-QUIET = {
-    "DASK_DISTRIBUTED__SCHEDULER__DASHBOARD__STATUS__TASK_STREAM_LENGTH": "10",
-    "DASK_DISTRIBUTED__WORKER__DAEMON": "False",
-}
+NO_PAGE = ("--dashboard-address", "127.0.0.1:0")
 
 
 class Cluster:
@@ -29,21 +26,38 @@ class Cluster:
     def __init__(self, folder: Path, *, tls: Sequence[str] = (), environment: dict[str, str] | None = None) -> None:
         self.folder = folder
         self._tls = list(tls)
-        self._environment = {**os.environ, **QUIET, "PYTHONPATH": f"{HERE}{os.pathsep}{REPOSITORY}"}
+        self._environment = {**os.environ, "PYTHONPATH": f"{HERE}{os.pathsep}{REPOSITORY}"}
         self._environment |= environment or {}
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.address = f"{'tls' if tls else 'tcp'}://127.0.0.1:{port}"
         self.workers: list[subprocess.Popen[bytes]] = []
-        options = ["--host", self.address.rsplit(":", 1)[0], "--port", str(port), "--dashboard-address", "127.0.0.1:0", "--no-show"]
+        options = [
+            "--host",
+            self.address.rsplit(":", 1)[0],
+            "--port",
+            str(port),
+            "--dashboard-address",
+            "127.0.0.1:0",
+            "--no-show",
+        ]
         self._scheduler = self._start("scheduler", "scheduler", *options)
 
     def worker(self, *, threads: int = 1, environment: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
         """Start one more worker; without a nanny, so that a death is one."""
         name = f"worker-{len(self.workers)}"
         (self.folder / name).mkdir(parents=True)
-        options = ["--no-nanny", "--no-dashboard", "--dashboard-address", "127.0.0.1:0", "--nthreads", str(threads), "--host", "127.0.0.1"]
+        options = [
+            "--no-nanny",
+            "--no-dashboard",
+            "--dashboard-address",
+            "127.0.0.1:0",
+            "--nthreads",
+            str(threads),
+            "--host",
+            "127.0.0.1",
+        ]
         if self._tls:
             options[-1] = "tls://127.0.0.1"
         options += ["--local-directory", str(self.folder / name), "--death-timeout", "60"]

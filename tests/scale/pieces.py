@@ -25,7 +25,8 @@ def divide(number: int) -> float:
     return 1 / number
 
 
-def size_of(what: str) -> int:
+def size_after(what: str, number: int) -> int:
+    time.sleep(0.2)
     return sum(path.stat().st_size for path in folder_of(what).iterdir())
 
 
