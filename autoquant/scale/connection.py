@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from autoquant.errors import UserError
@@ -58,7 +58,7 @@ def connect(scheduler: Scheduler) -> Client:
             "docs/scale.md says how to start one; both sides need certificates of one authority",
         ) from None
     try:
-        _require_closed(client, scheduler)
+        _require_closed_scheduler(client, scheduler)
         _require_workers(client, scheduler)
     except BaseException:
         client.close(timeout=5)
@@ -99,16 +99,13 @@ def refuse(address: str, problem: str) -> None:
     )
 
 
-def _require_closed(client: Client, scheduler: Scheduler) -> None:
-    if scheduler.is_tls:
-        return
-    info = client.scheduler_info()
-    for who, address in (("scheduler", str(info["address"])), *(("worker", name) for name in slots(client))):
-        if not is_loopback(address):
-            raise UserError(
-                f"the {who} behind {scheduler.address} listens on {address} without TLS: {REASON}",
-                "start both with --host 127.0.0.1, or with certificates: docs/scale.md",
-            )
+def _require_closed_scheduler(client: Client, scheduler: Scheduler) -> None:
+    try:
+        doors = client.run_on_scheduler(worker.scheduler_doors)
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}".split("\n", 1)[0][:160]
+        raise UserError(f"the scheduler {scheduler.address} lacks this AutoQuant ({what})", INSTALL) from None
+    _require_closed("scheduler", scheduler, doors)
 
 
 def _require_workers(client: Client, scheduler: Scheduler) -> None:
@@ -120,3 +117,15 @@ def _require_workers(client: Client, scheduler: Scheduler) -> None:
             )
         time.sleep(0.2)
     require_same(client.run(worker.describe, on_error="return"))
+    for address, doors in client.run(worker.worker_doors).items():
+        _require_closed(f"worker {address}", scheduler, doors)
+
+
+def _require_closed(who: str, scheduler: Scheduler, doors: Sequence[str]) -> None:
+    """With TLS every door asks for a certificate; without, it has to be on this machine alone."""
+    for door in doors:
+        if not scheduler.is_tls and not is_loopback(door):
+            raise UserError(
+                f"the {who} behind {scheduler.address} listens on {door} without TLS: {REASON}",
+                "start scheduler and workers with --host 127.0.0.1, or with certificates: docs/scale.md",
+            )

@@ -133,6 +133,16 @@ def describe() -> dict[str, str]:
     return identity()
 
 
+def worker_doors(*, dask_worker: Any) -> list[str]:
+    """Where this worker listens, `0.0.0.0` when everywhere."""
+    return [str(listener.listen_address) for listener in dask_worker.listeners]
+
+
+def scheduler_doors(*, dask_scheduler: Any) -> list[str]:
+    """Where this scheduler listens, `0.0.0.0` when everywhere."""
+    return [str(listener.listen_address) for listener in dask_scheduler.listeners]
+
+
 def receive(parcel: Parcel, piece: Piece, offset: int, chunk: bytes, token: str, *, dask_worker: Any) -> None:
     """Some bytes of a parcel."""
     Store(_store(dask_worker.local_directory)).receive(parcel, piece, offset, chunk, token)

@@ -23,7 +23,14 @@ NO_PAGE = ("--dashboard-address", "127.0.0.1:0")
 class Cluster:
     """A scheduler and its workers; worker k lives in `folder/worker-k`."""
 
-    def __init__(self, folder: Path, *, tls: Sequence[str] = (), environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        tls: Sequence[str] = (),
+        environment: dict[str, str] | None = None,
+        host: str = "127.0.0.1",
+    ) -> None:
         self.folder = folder
         self._tls = list(tls)
         self._environment = {**os.environ, "PYTHONPATH": f"{HERE}{os.pathsep}{REPOSITORY}"}
@@ -35,7 +42,7 @@ class Cluster:
         self.workers: list[subprocess.Popen[bytes]] = []
         options = [
             "--host",
-            self.address.rsplit(":", 1)[0],
+            f"{self.address.split(':')[0]}://{host}",
             "--port",
             str(port),
             "--dashboard-address",

@@ -186,21 +186,21 @@ def kill_the_owner(machines: Cluster, marks: Path) -> None:
     next(worker for worker in machines.workers if worker.pid in above).send_signal(signal.SIGKILL)
 
 
-def test_a_worker_that_was_only_slow_answers_twice_and_counts_once(tmp_path: Path) -> None:
-    """Stopped past its time, it is taken for dead and its work is done elsewhere; then it wakes."""
-    patience = {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "2s"}
-    told: list[int] = []
-    with cluster(tmp_path, environment=patience) as machines:
+def test_a_worker_that_was_only_slow_answers_too_and_the_piece_counts_once(tmp_path: Path) -> None:
+    """Stopped past its time, it is taken for dead and its piece is done elsewhere; then it answers too."""
+    marks, told = tmp_path / "marks", list[str]()
+    marks.mkdir()
+    with cluster(tmp_path / "cluster", environment={"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "1s"}) as machines:
+
+        def wake(item: str, answer: str) -> None:
+            told.append(answer)
+            for worker in machines.workers:
+                worker.send_signal(signal.SIGCONT)
+
         with scale.open_pool(scale.Scheduler.parse(machines.address)) as pool:
-
-            def stop(done: int, total: int) -> None:
-                if done == 4:
-                    machines.workers[0].send_signal(signal.SIGSTOP)
-                    threading.Timer(6, machines.workers[0].send_signal, [signal.SIGCONT]).start()
-
-            found = pool.map(pieces.square, range(60), on_answer=lambda item, _: told.append(item), on_result=stop)
-        assert [n * n for n in range(60)] == found
-        assert list(range(60)) == sorted(told)
+            assert ["done"] == pool.map(pieces.stop_the_worker, [str(marks)], on_answer=wake)
+            assert [4] * 3 == pool.map(pieces.square, [2] * 3)
+    assert (2, ["done"]) == (len(list(marks.iterdir())), told)
 
 
 def test_ctrl_c_ends_the_work_and_leaves_the_workers_idle(machines: Cluster, tmp_path: Path) -> None:
@@ -257,3 +257,44 @@ def test_nobody_at_the_address_is_said_in_one_line(monkeypatch: pytest.MonkeyPat
     ):  # fmt: skip
         pass
     assert "\n" not in refused.value.message
+
+
+def test_with_certificates_both_sides_show_them_and_without_nobody_answers(tmp_path: Path) -> None:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("needs the program openssl to make certificates")
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    make = [
+        openssl,
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+    ]
+    make += ["-subj", "/CN=autoquant", "-keyout", str(key), "-out", str(cert)]
+    subprocess.run(make, check=True, capture_output=True)
+    options = ("--tls-ca-file", str(cert), "--tls-cert", str(cert), "--tls-key", str(key))
+    with cluster(tmp_path / "cluster", workers=1, tls=options) as machines:
+        certificates = scale.Certificates(cert, cert, key)
+        with scale.open_pool(scale.Scheduler.parse(machines.address, certificates)) as pool:
+            assert [9] == pool.map(pieces.square, [3])
+        with (
+            pytest.raises(UserError, match="TLS needs a certificate"),
+            scale.open_pool(scale.Scheduler.parse(machines.address)),
+        ):
+            pass
+
+
+def test_a_scheduler_that_strangers_reach_is_refused_by_whatever_name_it_is_called(tmp_path: Path) -> None:
+    with cluster(tmp_path, workers=0, host="0.0.0.0") as machines:
+        wait_until(lambda: "Scheduler at" in machines.log("scheduler"), "no scheduler")
+        with (
+            pytest.raises(UserError, match=r"listens on tcp://.* without TLS: whoever reaches a scheduler"),
+            scale.open_pool(scale.Scheduler.parse(machines.address)),
+        ):
+            pass
