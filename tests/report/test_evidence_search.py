@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +28,13 @@ def searches(state: Path) -> dict[str, Search]:
     found = evidence_of(collected).searches
     named = zip(collected.race.entrants, found, strict=True)
     return {entrant.name: search for entrant, search in named if search is not None}
+
+
+class Elsewhere:
+    """An executor as another machine is one: what it does and gets has been pickled."""
+
+    def map(self, function: Any, items: Iterable[Any], *, on_result: Any = None) -> list[Any]:
+        return [pickle.loads(pickle.dumps(function))(pickle.loads(pickle.dumps(item))) for item in items]
 
 
 @pytest.fixture
@@ -155,3 +165,10 @@ def test_days_that_never_move_have_no_sharpe_ratio(tmp_path: Path):
     found = searches(tmp_path)["a"]
     assert (None, None) == (found.sharpe, found.deflation)
     assert "its returns never move" == found.sharpe_missing
+
+
+def test_another_machines_look_into_a_search_is_the_same(case: RaceCase) -> None:
+    collected = collect(case.state, "autumn")
+    here, there = evidence_of(collected), evidence_of(collected, Elsewhere())
+    assert any(here.searches)
+    assert repr(here.searches) == repr(there.searches)
