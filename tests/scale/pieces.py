@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -58,3 +59,8 @@ def stop_the_worker(folder: str) -> str:
     if first:
         psutil.Process().parents()[1].suspend()
     return "done"
+
+
+def known_tasks(*, dask_scheduler: Any) -> int:
+    """On the scheduler: how many pieces it knows of."""
+    return len(dask_scheduler.tasks)

@@ -80,6 +80,13 @@ def test_results_keep_the_order_equal_items_are_done_once_and_each_answer_is_tol
     assert [] == pool.map(pieces.square, [])
 
 
+def test_no_more_is_in_flight_than_there_are_slots(pool: DaskPool) -> None:
+    known: list[int] = []
+    look = partial(pool._client.run_on_scheduler, pieces.known_tasks)
+    pool.map(pieces.square, range(100, 130), on_result=lambda done, total: known.append(look()))
+    assert max(known) <= 2 + 2, "two slots, and what was answered and is not forgotten yet"
+
+
 def test_the_first_failure_is_raised_and_the_pool_goes_on(pool: DaskPool) -> None:
     with pytest.raises(ZeroDivisionError):
         pool.map(pieces.divide, [1, 0, 2])
