@@ -29,7 +29,7 @@ def environment_here() -> dict[str, str]:
         "system": platform.system(),
         "machine": platform.machine(),
         "simd": " ".join(simd.get("found", ())),
-        **{name: _version(name) for name in LIBRARIES},
+        **{name: version_of(name) for name in LIBRARIES},
     }
 
 
@@ -42,7 +42,8 @@ def differing(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, ..
     )
 
 
-def _version(name: str) -> str:
+def version_of(name: str) -> str:
+    """Of an installed package; empty when it is not there."""
     try:
         return version(name)
     except PackageNotFoundError:

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from autoquant import codec, files
+from autoquant.environment import DECISIVE, environment_here, version_of
 from autoquant.protocol import PROTOCOL
 
-LIBRARIES = ("numpy", "pandas", "scipy", "distributed")
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
 @cache
 def identity() -> dict[str, str]:
-    """Code, protocol, interpreter, libraries and vector instructions (sums take other paths on other ones)."""
-    import numpy as np
-
-    found = np.show_config(mode="dicts") or {}
-    simd = found.get("SIMD Extensions", {}) if isinstance(found, dict) else {}
+    """Code, protocol, and the environment as far as it decides a last digit."""
+    here = environment_here()
     return {
         "code": code_digest(),
         "protocol": PROTOCOL.digest,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "vector instructions": " ".join(simd.get("found", ())),
-        **{name: _version(name) for name in LIBRARIES},
+        "distributed": version_of("distributed"),
+        **{name: here[name] for name in DECISIVE},
     }
 
 
@@ -57,10 +50,3 @@ def differing(here: Mapping[str, str], there: Mapping[str, str]) -> str:
 
 def _short(text: str) -> str:
     return text[:12] if len(text) == 64 else text or "none"
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""

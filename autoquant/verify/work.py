@@ -22,6 +22,7 @@ from autoquant.oracle.records import Confirmation, Evaluation, Judgement
 from autoquant.oracle.reference import buy_and_hold
 from autoquant.oracle.sealed import judge_lockbox
 from autoquant.protocol import PROTOCOL
+from autoquant.sandbox import strategy_seal
 
 
 class Depth(StrEnum):
@@ -113,7 +114,13 @@ def evaluate(work: Work) -> Answer:
                 return Answer(work.key, buy_and_hold(panel, pins=pins))
             case Depth.SEALED:
                 judged = judge_lockbox(
-                    work.source, panel, pins=pins, secret=work.secret, attempt=work.attempt, jobs=work.jobs
+                    work.source,
+                    panel,
+                    pins=pins,
+                    secret=work.secret,
+                    attempt=work.attempt,
+                    jobs=work.jobs,
+                    seal=strategy_seal(),
                 )
                 return Answer(work.key, judged.evaluation, judged.causality_detail)
         judge = _judge_of(work.panel, pins, work.secret, work.jobs)
@@ -150,7 +157,7 @@ def _panel(source: PanelSource) -> Panel:
 
 @functools.lru_cache(maxsize=1)
 def _judge_of(source: PanelSource, pins: Pins, secret: bytes, jobs: int) -> Judge:
-    judge = Judge(panel_of(source), valid_windows(), pins=pins, secret=secret, jobs=jobs)
+    judge = Judge(panel_of(source), valid_windows(), pins=pins, secret=secret, jobs=jobs, seal=strategy_seal())
     atexit.register(judge.close)
     return judge
 
