@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import getpass
 import os
+from dataclasses import replace
 from pathlib import Path
 
-from autoquant import cli
+from autoquant import cli, scale
 from autoquant.errors import AutoQuantError, InfrastructureFault
 from autoquant.verify.private import Private
 
@@ -45,6 +46,7 @@ def add_verify(sub: argparse.ArgumentParser) -> None:
         "--sealed-dir", type=Path, metavar="DIR", help="where the sealed archives are, or are fetched to when missing"
     )
     sub.add_argument("--jobs", type=cli.positive_int, metavar="N", help="evaluations at a time (default: all cores)")
+    scale.add_options(sub)
     cli.add_home_options(sub, state=True)
     cli.add_json_option(sub)
 
@@ -96,6 +98,10 @@ def verify(options: Options) -> int:
         jobs=options.jobs,
         progress=cli.progress,
     )
+    if (scheduler := scale.scheduler_of(options)) is not None:
+        from autoquant.verify.elsewhere import evaluate_there, pool_at
+
+        asked = replace(asked, evaluator=evaluate_there, pool=pool_at(scheduler))
     try:
         answer = verify_what(options.what, options.state_dir, asked)
     except (AutoQuantError, OSError):
