@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -369,20 +370,22 @@ def test_an_archive_that_differs_and_a_full_disk_stop_no_race_and_stand_in_its_r
 
 
 def test_a_time_limit_pauses_the_race_and_the_same_command_goes_on(world: RaceWorld):
-    go_on = world.root / "go on"
-    world.racer("a", f"submit(0.2)\nif not pathlib.Path({str(go_on)!r}).exists(): time.sleep(600)\nsubmit(0.3)")
+    world.racer("a", "submit(0.2)\nif not pathlib.Path('scratch/go on').exists(): time.sleep(600)\nsubmit(0.3)")
     first = world.start(race="autumn", max_hours=2 / 3600)
     assert ("time limit", 0) == (first.reason, first.exit_code)
     assert "next: race autumn is paused (time limit); the same command goes on" == first.next_step
-    go_on.touch()
+    (world.layout("autumn").worktree("a") / "scratch" / "go on").touch()
     assert "finished" == world.start().reason
 
 
 def test_only_so_many_sessions_hold_one_account_at_a_time(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(CommandHarness, "check", lambda self, competitor, machine: Availability(True, account="one"))
-    busy = (
-        f"import os; flag = {str(world.root / 'busy')!r}\n"
-        "os.close(os.open(flag, os.O_CREAT | os.O_EXCL)); submit(0.2 + len(mine) / 10); os.unlink(flag)"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    busy = (  # the loopback is what sealed sessions share
+        f"import socket; alone = socket.socket(); alone.bind(('127.0.0.1', {port}))\n"
+        "submit(0.2 + len(mine) / 10); alone.close()"
     )
     for name in ("a", "bb", "ccc"):
         world.racer(name, busy)
