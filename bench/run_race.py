@@ -19,7 +19,6 @@ from big_race import write_race
 from run_rows import Row, in_turn, seconds
 
 from autoquant import process
-from autoquant.arena.referee.gitplumbing import BareRepository
 from autoquant.ledger.ledger import Ledger
 
 HOME = Path(__file__).resolve().parent.parent
@@ -83,7 +82,7 @@ def attempt(data_root: Path | None, repeats: int) -> list[Row]:
     what = "an attempt on the seed"
     if data_root is None:
         return [Row("attempt", what, note="left out: --data-dir names no prepared and calibrated data")]
-    ledger, git = _Spent(Ledger, "append"), _Spent(BareRepository, "store", "set_ref", "git", "create", "mend")
+    ledger = _Spent(Ledger, "append")
     found: list[dict[str, float]] = []
     with (
         tempfile.TemporaryDirectory(prefix="bench-attempt-") as folder,
@@ -92,13 +91,13 @@ def attempt(data_root: Path | None, repeats: int) -> list[Row]:
         bench.attempt(0)
         for number in range(1, repeats + 1):
             time.sleep(1.0)  # an agent thinks between attempts: the next warm parent is ready by then
-            ledger.seconds = git.seconds = 0.0
+            ledger.seconds = 0.0
             one = bench.attempt(number)
             if one.confirmed:
                 continue
             parts = {"strategy": one.strategy, "causality": one.causality, "accounting": one.accounting}
-            parts |= {"ledger": 1e3 * ledger.seconds, "git": 1e3 * git.seconds}
-            parts["audit, mailbox, reply"] = one.overhead - parts["ledger"] - parts["git"]
+            parts["ledger"] = 1e3 * ledger.seconds
+            parts["audit, git, mailbox, reply"] = one.overhead - parts["ledger"]
             parts["all that is no strategy code"] = one.wall - one.strategy - one.causality
             found.append(parts)
     if not found:
