@@ -38,6 +38,7 @@ from autoquant.errors import AutoQuantError
 from autoquant.harness import Competitor
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
+from autoquant.sandbox.levels import strategy_level
 
 HOME = Path(__file__).resolve().parent.parent
 RACER = "bench"
@@ -107,7 +108,10 @@ def bench_race(data_root: Path, home: Path, state: Path, budget: int, jobs: int 
     kind = "demo" if ground.manifest.is_synthetic else "race"
     allowed = None if ground.manifest.is_synthetic or ground.manifest.is_real else ground.manifest.source
     with files.exclusive_lock(layout.lock, holder_words(clock)):
-        ledger = race.create(layout, ground, kind=kind, budget=budget, allow_source=allowed, secret=SECRET, clock=clock)
+        ledger = race.create(
+            layout, ground, kind=kind, budget=budget, allow_source=allowed, isolation=strategy_level()[0].value,
+            secret=SECRET, clock=clock,
+        )  # fmt: skip
         with judge_of(ground, ledger.view, layout, jobs) as judge:
             seed = stored_strategy(layout, ledger.view.created.seed_strategy)
             race.score_seed(layout, ledger, judge, seed, clock)

@@ -28,6 +28,8 @@ from autoquant.oracle.tape import Tape
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+_BLOCK = 256
+"""Bars laid out at a time."""
 _BROADCAST_FROM = 8
 """Lanes per fold from which a stride-0 broadcast beats market arrays repeated per lane."""
 
@@ -205,27 +207,32 @@ class _Book:
 
 
 class _Market:
-    """The tape and the orders as one view per bar, so that the loop slices nothing."""
+    """The tape and the orders as one view per bar, so that the loop slices nothing.
+
+    Made for `_BLOCK` bars at a time in the same memory: pages touched for the first time cost more than the sums.
+    """
+
+    open: list[Floats]
+    close: list[Floats]
+    funding_open: list[Floats]
+    funding_inside: list[Floats]
+    impact: list[Floats] | list[None]
+    target: list[Floats]
+    limit: list[Floats]
+    floor: list[Floats]
 
     def __init__(self, tape: Tape, orders: Orders) -> None:
         lanes = orders.target.shape[-1]
         multiplier = orders.multiplier
-        repeats = lanes if lanes < _BROADCAST_FROM else 1
-
-        def views(values: Floats) -> list[Floats]:
-            return list(np.repeat(values[..., None], repeats, axis=-1))
-
-        self.open = views(tape.mark_open)
-        self.close = views(tape.mark_close)
-        self.funding_open = views(tape.funding_open)
-        self.funding_inside = views(tape.funding_inside)
-        shared = multiplier[:1] if (multiplier == multiplier[0]).all() else multiplier
+        self._tape, self._orders = tape, orders
+        block = min(_BLOCK, len(orders.target))
+        per_lane = 1 < lanes < _BROADCAST_FROM
+        self._repeated = [np.empty((block, *tape.impact.shape[1:], lanes)) for _ in range(4)] if per_lane else []
+        self._shared = multiplier[:1] if (multiplier == multiplier[0]).all() else multiplier
         has_impact = bool(tape.impact.any())
-        self.impact = list(tape.impact[..., None] * shared) if has_impact else [None] * len(tape.impact)
+        self._impact = np.empty((block, *tape.impact.shape[1:], len(self._shared))) if has_impact else None
+        self._floor = np.empty((block, *orders.limit.shape[1:]))
         self.rate = multiplier * (tape.taker + tape.half_spread)[:, None, None]
-        self.target = list(orders.target)
-        self.limit = list(orders.limit)
-        self.floor = list(-orders.limit)
         self.pays_at_open = _any_by_bar(tape.funding_open != 0)
         self.pays_inside = _any_by_bar(tape.funding_inside != 0)
         self.has_orders = _any_by_bar(orders.limit > 0)
@@ -233,6 +240,25 @@ class _Market:
         self._settles = tape.settles[..., None]
         self._everything = np.ones_like(self._settles[0])
         self._final = len(self._settles) - 1
+
+    def turn_to(self, first: int) -> None:
+        """Lay out the bars from `first` on: the lists begin with it."""
+        tape, orders, bars = self._tape, self._orders, slice(first, first + _BLOCK)
+        marks = [
+            values[bars][..., None]
+            for values in (tape.mark_open, tape.mark_close, tape.funding_open, tape.funding_inside)
+        ]
+        count = len(marks[0])
+        for buffer, values in zip(self._repeated, marks, strict=False):
+            np.copyto(buffer[:count], values)
+        self.open, self.close, self.funding_open, self.funding_inside = map(list, self._repeated or marks)
+        if self._impact is None:
+            self.impact = [None] * count
+        else:
+            np.multiply(tape.impact[bars][..., None], self._shared, out=self._impact[:count])
+            self.impact = list(self._impact)
+        np.negative(orders.limit[bars], out=self._floor[:count])
+        self.floor, self.target, self.limit = list(self._floor), list(orders.target[bars]), list(orders.limit[bars])
 
     def forced_closes(self, bar: int) -> list[Bools]:
         """What is closed whole at the close of `bar`, in order: settlements, then a fold's end."""
@@ -268,32 +294,34 @@ def _run(tape: Tape, orders: Orders, remembered: int) -> Trail:
     kept = np.empty_like(traded)
     closings: list[Closing] = []
     for bar in range(bars):
-        place = bar % remembered
+        place, at = bar % remembered, bar % _BLOCK
+        if at == 0:
+            market.turn_to(bar)
         now, loss, units = equity[bar], written_off[bar], held[place]
 
-        book.mark(market.open[bar], now)
+        book.mark(market.open[at], now)
         if market.pays_at_open[bar]:
-            book.pay_funding(market.funding_open[bar], now, funding[bar])
+            book.pay_funding(market.funding_open[at], now, funding[bar])
         book.bury(now, loss)
         np.copyto(opening[bar], now)
 
         if market.has_orders[bar]:
             filled = traded[place]
-            book.fill(market.target[bar], market.limit[bar], market.floor[bar], now, filled)
-            book.charge(filled, market.rate, market.impact[bar], now)
-            book.take(market.open[bar], units)
+            book.fill(market.target[at], market.limit[at], market.floor[at], now, filled)
+            book.charge(filled, market.rate, market.impact[at], now)
+            book.take(market.open[at], units)
 
         if market.pays_inside[bar]:
-            book.pay_funding(market.funding_inside[bar], now, funding[bar])
+            book.pay_funding(market.funding_inside[at], now, funding[bar])
         book.bury(now, loss)
         if book.units is not units:
             np.copyto(units, book.units)
 
-        book.mark(market.close[bar], now)
+        book.mark(market.close[at], now)
         book.bury(now, loss)
         for where in market.forced_closes(bar):
             before = now.copy()
-            forced = book.close_out(where, market.rate, market.impact[bar], now)
+            forced = book.close_out(where, market.rate, market.impact[at], now)
             closings.append(Closing(bar, forced, before))
             book.bury(now, loss)
         np.copyto(kept[place], book.units)

@@ -1,0 +1,120 @@
+"""How time grows when the work doubles, and what a long race costs: memory, appends, resuming, bytes per attempt."""
+
+from __future__ import annotations
+
+import gc
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import psutil
+from big_race import write_race
+from run_accounting import LINEAR, long_only, market, whole
+from run_rows import Row, in_turn, seconds
+
+from autoquant.arena.show.status import race_status
+from autoquant.ledger import records as r
+from autoquant.ledger.layout import RaceLayout
+from autoquant.ledger.ledger import Ledger
+from autoquant.oracle import simulate_folds, simulation
+
+DOUBLINGS = (1, 2, 4, 8)
+EXPONENT = "≤ 1.1"
+LEDGER_ATTEMPTS = 10_000
+APPENDS = 200
+UTC = "2026-12-01T00:00:00Z"
+
+
+def exponent(sizes: list[int], times: list[float]) -> float:
+    """Slope of log time over log size, least squares."""
+    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+
+
+def growth(repeats: int) -> list[Row]:
+    """Accounts by bars and by assets; reading and replaying a record by attempts and by competitors."""
+    rows = [
+        _grown(
+            "accounts by bars, 20 assets", [7_000 * n for n in DOUBLINGS], lambda bars: _accounts(bars, 20), repeats
+        ),
+        _grown("accounts by assets, 7,000 bars", [10 * n for n in DOUBLINGS], lambda n: _accounts(7_000, n), repeats),
+    ]
+    with tempfile.TemporaryDirectory(prefix="autoquant-bench-") as folder:
+
+        def read(competitors: int, attempts: int, by: str) -> Callable[[], float]:
+            name = f"{by}-{competitors}-{attempts}"
+            layout = write_race(Path(folder), competitors, attempts, name, sparse=True)
+            return lambda: seconds(lambda: Ledger.open(layout.ledger).view)
+
+        by_attempts = _grown(
+            "record read and replayed, by attempts of 4 competitors", [125 * n for n in DOUBLINGS], lambda n: read(4, n, "attempts"), repeats,  # noqa: E501
+        )  # fmt: skip
+        by_racers = _grown(
+            "record read and replayed, by competitors of 125 attempts", [4 * n for n in DOUBLINGS], lambda n: read(n, 125, "racers"), repeats,  # noqa: E501
+        )  # fmt: skip
+    return [*rows, by_attempts, by_racers]
+
+
+def _accounts(bars: int, assets: int) -> Callable[[], float]:
+    panel = market(bars + 1, assets)
+    weights, window = long_only(panel), whole(panel)
+
+    def once() -> float:
+        simulation._tape.cache_clear()
+        return seconds(lambda: simulate_folds(panel, [weights], [window], costs=LINEAR))
+
+    return once
+
+
+def _grown(what: str, sizes: list[int], make: Callable[[int], Callable[[], float]], repeats: int) -> Row:
+    works = [make(size) for size in sizes]
+    for work in works:
+        work()
+    times = in_turn(repeats, *works)
+    slope = exponent(sizes, times)
+    note = f"exponent {slope:.2f}: " + ", ".join(f"{n:,} in {t:,.3g} ms" for n, t in zip(sizes, times, strict=True))
+    return Row(
+        "growth", what, times[-1], "an eighth of it", times[0], times[-1] / times[0], EXPONENT, note, slope > 1.1
+    )
+
+
+def life(repeats: int) -> list[Row]:
+    """A record of 10,000 attempts: resuming it, appending to it, its status, its bytes, and memory over many reads."""
+    with tempfile.TemporaryDirectory(prefix="autoquant-bench-") as folder:
+        long = write_race(Path(folder), 20, LEDGER_ATTEMPTS // 20, "long", sparse=True)
+        short = write_race(Path(folder), 20, LEDGER_ATTEMPTS // 200, "short", sparse=True)
+        opened, small = in_turn(
+            repeats, lambda: seconds(lambda: Ledger.open(long.ledger).view), lambda: seconds(lambda: Ledger.open(short.ledger).view),  # noqa: E501
+        )  # fmt: skip
+        shown, shown_small = in_turn(
+            repeats, lambda: seconds(lambda: race_status(long)), lambda: seconds(lambda: race_status(short))
+        )
+        appended = [_appends(layout) for layout in (long, short)]
+        late, early = in_turn(repeats, *appended)
+        size = long.ledger.stat().st_size / LEDGER_ATTEMPTS
+        before, after = _memory(long, 2), _memory(long, 8)
+        made = "a tenth of it"
+        return [
+            Row("life", "record of 10,000 attempts read and replayed: a resume", opened, made, small, opened / small, "≤ 2,000 ms"),  # noqa: E501
+            Row("life", "its status", shown, made, shown_small, shown / shown_small, "≤ 11"),
+            Row("life", f"{APPENDS} appends to it, each synced", late, made, early, late / early, "≤ 1.1"),
+            Row("life", "bytes of the record per attempt", note=f"{size:,.0f} bytes, without blobs and evaluations"),
+            Row("life", "memory after ten reads over memory after two", ratio=after / before, target="≤ 1.05"),
+        ]  # fmt: skip
+
+
+def _appends(layout: RaceLayout) -> Callable[[], float]:
+    ledger = Ledger.open(layout.ledger)
+
+    def once() -> float:
+        return seconds(lambda: [ledger.append(r.IncidentSeen("a bench's own line"), UTC) for _ in range(APPENDS)])
+
+    return once
+
+
+def _memory(layout: RaceLayout, reads: int) -> float:
+    for _ in range(reads):
+        _ = Ledger.open(layout.ledger).view
+    gc.collect()
+    return float(psutil.Process(os.getpid()).memory_info().rss)
