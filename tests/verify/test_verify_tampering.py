@@ -189,7 +189,7 @@ LIES: list[tuple[str, str, Change, int, str]] = [
 def test_a_lie_in_a_chain_that_was_sealed_again_is_found(
     finished: Finished, tmp_path: Path, kind: str, change: Change, nth: int, check: str
 ):
-    """INV-34: whoever writes the whole record anew still has to answer to the ratchets and the files."""
+    """INV-38: whoever writes the whole record anew still has to answer to the ratchets and the files."""
     pieces = retold(finished.pieces(), lie(kind, change, nth))
     if check:
         assert check in failed(finished.verify(pieces, tmp_path))
@@ -215,7 +215,7 @@ def everywhere(pieces: Pieces, digests: dict[str, str]) -> Pieces:
 
 
 def test_a_score_that_was_changed_everywhere_does_not_survive_a_second_evaluation(finished: Finished, tmp_path: Path):
-    """INV-34: the seed's evaluation forged, its digest in the record too, the chain sealed again."""
+    """INV-38: the seed's evaluation forged, its digest in the record too, the chain sealed again."""
     pieces = finished.pieces()
     name = "evaluations/seed/0000.json"
     forged = codec.dumps(better(codec.loads(Evaluation, pieces[name]))).encode()
