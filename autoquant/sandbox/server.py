@@ -25,7 +25,7 @@ for _name, _folder in (("autoquant", _PACKAGE.parent), ("autoquant.sandbox", _PA
     # The package's modules by their own names, without the package's own imports and without its folder on the path.
     _module = types.ModuleType(_name)
     _module.__path__ = [str(_folder)]
-    sys.modules[_name] = _module
+    sys.modules.setdefault(_name, _module)
 
 
 class _Server:
