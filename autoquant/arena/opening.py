@@ -117,10 +117,19 @@ def _pins(view: RaceView, data: LockboxData) -> Pins:
 
 
 def _ask(view: RaceView, yes: bool, voice: Voice) -> None:
-    """On a terminal the race's name has to be typed; a resumed opening was answered before."""
+    """The race's name has to be typed, or --yes given; a resumed opening was answered before.
+
+    Raises
+    ------
+    UserError : another name was typed, or there is no terminal to ask on.
+    """
     voice.say(warning(view))
-    if yes or view.lockbox.is_reserved or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if yes or view.lockbox.is_reserved:
         return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UserError(
+            "nobody can be asked here, and the lockbox opens once", "arena.py lockbox --yes opens it unasked"
+        )
     print("Type the race's name to go on: ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip() != view.created.race:
         raise UserError("that is not the race's name; the lockbox stays shut")

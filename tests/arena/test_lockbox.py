@@ -240,8 +240,15 @@ def test_on_a_terminal_the_races_name_has_to_be_typed(ended: World, monkeypatch:
     opening._ask(view, True, Voice())
 
 
-def test_without_a_terminal_nothing_is_asked(ended: World, monkeypatch: pytest.MonkeyPatch):
+def test_without_a_terminal_it_stays_shut_unless_yes_was_said_or_it_was_begun(
+    ended: World, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    with pytest.raises(UserError, match="nobody can be asked here") as refused:
+        opening._ask(Ledger.open(ended.layout.ledger).view, False, Voice())
+    assert "--yes" in refused.value.hint
+    opening._ask(Ledger.open(ended.layout.ledger).view, True, Voice())
+    open_it(ended)
     opening._ask(Ledger.open(ended.layout.ledger).view, False, Voice())
 
 
