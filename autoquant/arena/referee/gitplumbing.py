@@ -99,18 +99,20 @@ class BareRepository:
 
         Raises
         ------
-        GitFault : the disk refused.
+        GitFault : the disk refused, or this is no whole repository.
         """
         from git import GitDB
         from gitdb import IStream  # type: ignore[import-untyped]
+        from gitdb.exc import ODBError  # type: ignore[import-untyped]
 
         database = GitDB(str(self.path / "objects"))
         try:
             for kind, content in objects.members:
                 if not database.has_object(bytes.fromhex(object_id(kind, content))):
                     database.store(IStream(kind.encode(), len(content), io.BytesIO(content)))
-        except OSError as error:
-            raise GitFault(f"{self.path}: {error.strerror or error}", "check the disk, then resume the race") from error
+        except (OSError, ODBError) as error:  # a repository that was made by half has no folder for objects
+            words = getattr(error, "strerror", None) or str(error)
+            raise GitFault(f"{self.path}: {words}", "check the disk, then resume the race") from error
 
     def has(self, object_hex: str) -> bool:
         """True when the object is there."""
