@@ -16,7 +16,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,10 @@ from fault_world import Met, ScriptedModel, living, load_fake_models, serve, sig
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "arena"))
 
-from race_world import make_world, use_paper_judge
+from race_world import make_world, use_paper_judge, walls_once
 
+from autoquant.arena import launch
+from autoquant.arena.isolation import Side
 from autoquant.arena.launch import Finish, start
 from autoquant.arena.sessions.place import run_mark
 from autoquant.arena.sessions.policy import INFRASTRUCTURE, REMEDIES, Outcome
@@ -36,6 +38,7 @@ from autoquant.arena.show.voice import Voice
 from autoquant.ledger import records as r
 from autoquant.ledger.ledger import read_records
 from autoquant.ledger.views import CompetitorView
+from autoquant.sealing import Level
 
 RACE = "faults"
 PACE = Pace(poll=0.05, tick=0.2, farewell=5.0, hopeless=2.0, waits=0.0, listen=0.2, sample=1.0)
@@ -177,6 +180,10 @@ def night(shared: Path, tmp_path: Path) -> Iterator[Night]:
     roster = []
     with contextlib.ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
         use_paper_judge(patch, world)
+        open_walls = replace(
+            walls_once(), bubblewrap="", agents=Side(Level.EVIDENT, "steps are files that a seal hides")
+        )
+        patch.setattr(launch, "walls_here", lambda machine, secret: open_walls)
         patch.setenv("PATH", f"{quick_opencode(folder)}{os.pathsep}{search_path()}")
         for plan in plans():
             name, module = plan.racer, load_fake_models(shared)

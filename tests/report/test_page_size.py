@@ -7,7 +7,7 @@ from pathlib import Path
 
 from autoquant.report import render_report
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "bench"))  # not first: it has a run.py too
 
 from big_race import write_race
 
