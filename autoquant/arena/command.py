@@ -154,7 +154,9 @@ def _add_logs(commands: Commands) -> None:
 def _add_lockbox(commands: Commands) -> None:
     lockbox = _add(commands, "lockbox", _lockbox, "open the sealed period, once, after every competitor is terminal")
     _race(lockbox, "the race whose lockbox to open (default: the newest)")
-    lockbox.add_argument("--yes", action="store_true", help="do not ask for the race's name; needed where there is no terminal")
+    lockbox.add_argument(
+        "--yes", action="store_true", help="do not ask for the race's name; needed where there is no terminal"
+    )
     lockbox.add_argument("--base-url", metavar="URL", help="fetch from here; the pinned checksums alone bind")
     lockbox.add_argument("--accept-changed", action="store_true", help="take archives that changed since set-up")
     _jobs(lockbox)
