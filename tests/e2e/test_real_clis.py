@@ -18,6 +18,8 @@ from cli_world import Asked, ModelServer, clis_folder, model_server, require_cli
 from e2e_checkout import Checkout
 
 from autoquant import process
+from autoquant.arena.sessions.place import run_mark
+from autoquant.ledger.layout import RaceLayout
 
 KEY = "AUTOQUANT_TEST_KEY"
 BUDGET = 3
@@ -153,11 +155,15 @@ def is_cut_off(one: Asked, asked: list[Asked]) -> bool:
 
 
 def left_over(state: Path, race: str) -> list[list[str]]:
-    """Processes that carry a run mark of this race, or work or are named in its folder, whatever mark they carry."""
+    """Processes that carry a run mark of this race, or work or are named in its folder, whatever mark they carry.
+
+    Other tests race under the same name at the same time, in folders of their own: a mark names the folder too.
+    """
+    place = run_mark(RaceLayout(state, race), "").rpartition("/")[2]
     found = []
     for one in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            marked = one.environ().get(process.RUN_MARK, "").startswith(f"{race}/")
+            marked = one.environ().get(process.RUN_MARK, "").endswith(f"/{place}")
             if marked or str(state) in " ".join(one.cmdline()) or Path(one.cwd()).is_relative_to(state):
                 found.append(one.cmdline())
     return found
