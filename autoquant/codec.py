@@ -13,6 +13,7 @@ import dataclasses
 import enum
 import json
 import math
+import re
 import types
 import typing
 from collections.abc import Callable
@@ -76,6 +77,24 @@ def canonical(plain: Any) -> str:
     ValueError : a float that is not finite.
     """
     return _COMPACT.encode(plain)
+
+
+def is_surely_canonical(data: bytes, plain: Any) -> bool:
+    """Whether `data`, of which `parse` made `plain`, is for sure what `canonical` writes: shown at twice the speed.
+
+    False says nothing. The two writers differ in floats below 1e-4 (`0.00005` and `1e-7`, `5e-05` and `1e-07`), so a
+    text with anything like one of the fast writer's is not vouched for.
+
+    Raises
+    ------
+    TypeError : nested too deeply.
+    """
+    if b"0.0000" in data or (b"e-" in data and _SHORT_EXPONENT.search(data)):
+        return False
+    return orjson.dumps(plain, option=orjson.OPT_SORT_KEYS) == data
+
+
+_SHORT_EXPONENT = re.compile(rb"[0-9]e-[0-9](?![0-9])")
 
 
 def decode(cls: type[T], data: Any, where: str = "record") -> T:

@@ -40,8 +40,7 @@ class Ledger:
         self._lock = threading.RLock()
         self._nameless = nameless(path, Path(os.path.expanduser("~")))
         self._replayer = Replayer(str(path))
-        for record in self._records:
-            self._replayer.apply(record)
+        self._replayer.apply_all(self._records)
 
     @classmethod
     def open(cls, path: Path) -> Ledger:

@@ -48,7 +48,7 @@ def seal(body: RecordBody, *, seq: int, utc: str, previous: str) -> tuple[Record
     return record, codec.canonical(fields | {"digest": digest})
 
 
-def open_line(line: bytes, number: int, previous: str, file: str, *, vouched: bool = False) -> Record:
+def open_line(line: bytes, number: int, previous: str, file: str) -> Record:
     """The record of one line without its newline.
 
     Parameters
@@ -56,18 +56,19 @@ def open_line(line: bytes, number: int, previous: str, file: str, *, vouched: bo
     line : of the file.
     number, previous : which line it is, and the digest of the one before.
     file : how the file is named in an error.
-    vouched : somebody else looks at its form and digest, see `is_sound`.
 
     Raises
     ------
     LedgerError : not JSON, not in canonical form, an unknown kind, key or version, a wrong digest, or a line that does
         not follow the one before.
     """
-    try:
-        text = "" if vouched else line.decode()
-        fields = codec.parse(line) if vouched else json.loads(text)
-    except (ValueError, RecursionError):
-        raise LedgerError(f"{file}:{number}: not a line of JSON", _RESTORE) from None
+    fields = _read_at_once(line)
+    sound = fields is not None
+    if not sound:
+        try:
+            fields = json.loads(line.decode())
+        except (ValueError, RecursionError):
+            raise LedgerError(f"{file}:{number}: not a line of JSON", _RESTORE) from None
     if not isinstance(fields, dict) or fields.keys() != _KEYS:
         raise LedgerError(f"{file}:{number}: not a ledger record (keys differ)", _RESTORE)
     if fields["schema_version"] != SCHEMA_VERSION:
@@ -75,8 +76,7 @@ def open_line(line: bytes, number: int, previous: str, file: str, *, vouched: bo
             f"{file}:{number}: schema version {fields['schema_version']!r}, this program reads {SCHEMA_VERSION}",
             "use the release of autoquant that wrote it",
         )
-    digest = fields["digest"]
-    if not vouched and not _sound(text, fields, digest):
+    if not sound and not (_carries_its_digest(line, fields) and _is_canonical(line, fields)):
         raise LedgerError(f"{file}:{number}: the line was altered (its digest does not match)", _RESTORE)
     if fields["seq"] != number or fields["previous"] != previous:
         raise LedgerError(f"{file}:{number}: record {fields['seq']} does not follow the line before", _RESTORE)
@@ -87,40 +87,42 @@ def open_line(line: bytes, number: int, previous: str, file: str, *, vouched: bo
         body: RecordBody = _BODIES[kind](fields["body"], kind)
     except AutoQuantError as error:
         raise LedgerError(f"{file}:{number}: {error.message}", error.hint or _RESTORE) from error
-    return Record(number, str(fields["utc"]), kind, body, previous, digest)
+    return Record(number, str(fields["utc"]), kind, body, previous, fields["digest"])
 
 
-def is_sound(line: bytes) -> bool:
-    """Whether a line is in canonical form and carries its digest; what it says, and behind what, is not asked.
+def _read_at_once(line: bytes) -> dict[str, Any] | None:
+    """What a line says, if it is in canonical form, carries its digest and the fast parser can show both.
 
-    False also for the sound line whose whole numbers have more than 64 bits, see `codec.parse`.
+    None leaves it open what is wrong, or whether anything is: the slow way finds out.
     """
     try:
         fields = codec.parse(line)
-        return _sound(line.decode(), fields, fields["digest"])
-    except (KeyError, TypeError, ValueError, RecursionError):
-        return False
+        is_plain = codec.is_surely_canonical(line, fields) and _carries_its_digest(line, fields)
+    except (KeyError, TypeError, ValueError):
+        return None
+    return fields if is_plain else None
 
 
-def _sound(text: str, fields: dict[str, Any], digest: Any) -> bool:
-    """Whether a line is in canonical form and carries its digest.
+def _carries_its_digest(line: bytes, fields: dict[str, Any]) -> bool:
+    """Whether a line in canonical form, which is for others to show, holds its own sha256.
 
-    In canonical form, what the digest covers is the line itself with the digest's own key cut out: the only place where
-    the line can hold its own sha256. So one writing shows both.
+    In this form, what the digest covers is the line itself with the digest's own key cut out: the only place where the
+    line can hold its own sha256.
     """
-    before, key, after = text.rpartition(f'"digest":"{digest}",')
+    digest = str(fields["digest"])
+    before, key, after = line.rpartition(f'"digest":"{digest}",'.encode(errors="replace"))
+    return bool(key) and digest == hashlib.sha256(before + after).hexdigest()
+
+
+def _is_canonical(line: bytes, fields: dict[str, Any]) -> bool:
     try:
-        return bool(key) and digest == _sha256(before + after) and codec.canonical(fields) == text
+        return codec.canonical(fields).encode() == line
     except (ValueError, RecursionError):
         return False
 
 
 def _digest(fields: dict[str, Any]) -> str:
-    return _sha256(codec.canonical(fields))
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(codec.canonical(fields).encode()).hexdigest()
 
 
 def _writable(value: Any) -> Any:

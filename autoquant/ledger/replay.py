@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from autoquant import bulk
 from autoquant.errors import LedgerError
 from autoquant.ledger import records as r
 from autoquant.ledger.views import AttemptView, CompetitorView, LockboxView, RaceView, SessionView
@@ -33,8 +34,7 @@ def replay(records: Iterable[r.Record], where: str = "ledger") -> RaceView:
     LedgerError : a rule of the module's docstring is broken; names `where` and the record. Also for no records.
     """
     replayer = Replayer(where)
-    for record in records:
-        replayer.apply(record)
+    replayer.apply_all(records)
     return replayer.view()
 
 
@@ -129,31 +129,6 @@ class Replayer:
         self._checked: r.ReadinessChecked | None = None
         self._stopped: str | None = None
         self._last: r.Record | None = None
-        self._rules: dict[type, Callable[[r.Record, Any], Effect]] = {
-            r.RaceCreated: self._race_created,
-            r.SeedScored: self._seed_scored,
-            r.CompetitorJoined: self._joined,
-            r.ReadinessChecked: self._readiness_checked,
-            r.ArenaStarted: self._arena_started,
-            r.ArenaStopped: self._arena_stopped,
-            r.SessionStarted: self._session_started,
-            r.SessionEnded: self._session_ended,
-            r.UsageCounted: self._usage_counted,
-            r.BackedOff: self._backed_off,
-            r.AttemptOpened: self._attempt_opened,
-            r.EvaluationStarted: self._evaluation_started,
-            r.AttemptClosed: self._attempt_closed,
-            r.AttemptCommitted: self._attempt_committed,
-            r.FaultSeen: self._fault_seen,
-            r.ViolationFound: self._violation_found,
-            r.IncidentSeen: self._incident_seen,
-            r.CompetitorEnded: self._competitor_ended,
-            r.LockboxReserved: self._lockbox_reserved,
-            r.LockboxFetched: self._lockbox_fetched,
-            r.LockboxReference: self._lockbox_reference,
-            r.LockboxScored: self._lockbox_scored,
-            r.LockboxClosed: self._lockbox_closed,
-        }
 
     def check(self, record: r.Record) -> None:
         """Refuse a record that may not come next; nothing changes.
@@ -175,6 +150,17 @@ class Replayer:
         self._last = record
         if self._frozen:
             self._frozen.pop(getattr(record.body, "competitor", None) or "", None)
+
+    def apply_all(self, records: Iterable[r.Record]) -> None:
+        """Take one record after the other in.
+
+        Raises
+        ------
+        LedgerError : as `check`; the records before the broken one stay taken in.
+        """
+        with bulk.uncollected():
+            for record in records:
+                self.apply(record)
 
     def view(self) -> RaceView:
         """The race so far.
@@ -209,7 +195,7 @@ class Replayer:
     def _judge(self, record: r.Record) -> Effect:
         if self._created is None and not isinstance(record.body, r.RaceCreated):
             raise self._broken(record, "the first record must create the race")
-        return self._rules[type(record.body)](record, record.body)
+        return _RULES[type(record.body)](self, record, record.body)
 
     def _race_created(self, record: r.Record, body: r.RaceCreated) -> Effect:
         self._require(self._created is None, record, "the race was created before")
@@ -462,3 +448,32 @@ class Replayer:
 
     def _broken(self, record: r.Record, rule: str) -> LedgerError:
         return LedgerError(f"{self._where}:{record.seq}: {record.kind}: {rule}")
+
+
+_RULES: dict[type, Callable[[Replayer, r.Record, Any], Effect]] = {
+    r.RaceCreated: Replayer._race_created,
+    r.SeedScored: Replayer._seed_scored,
+    r.CompetitorJoined: Replayer._joined,
+    r.ReadinessChecked: Replayer._readiness_checked,
+    r.ArenaStarted: Replayer._arena_started,
+    r.ArenaStopped: Replayer._arena_stopped,
+    r.SessionStarted: Replayer._session_started,
+    r.SessionEnded: Replayer._session_ended,
+    r.UsageCounted: Replayer._usage_counted,
+    r.BackedOff: Replayer._backed_off,
+    r.AttemptOpened: Replayer._attempt_opened,
+    r.EvaluationStarted: Replayer._evaluation_started,
+    r.AttemptClosed: Replayer._attempt_closed,
+    r.AttemptCommitted: Replayer._attempt_committed,
+    r.FaultSeen: Replayer._fault_seen,
+    r.ViolationFound: Replayer._violation_found,
+    r.IncidentSeen: Replayer._incident_seen,
+    r.CompetitorEnded: Replayer._competitor_ended,
+    r.LockboxReserved: Replayer._lockbox_reserved,
+    r.LockboxFetched: Replayer._lockbox_fetched,
+    r.LockboxReference: Replayer._lockbox_reference,
+    r.LockboxScored: Replayer._lockbox_scored,
+    r.LockboxClosed: Replayer._lockbox_closed,
+}
+"""Not held by each replayer: bound methods would tie it to itself, and a long race to memory until the next search for
+cycles."""
