@@ -132,7 +132,7 @@ def _add_stop(commands: Commands) -> None:
 
 
 def _add_status(commands: Commands) -> None:
-    status = _add(commands, "status", _status, "show a race; reads only, also while it runs")
+    status = _add(commands, "status", _status, "show a race, also while it runs; changes nothing of it")
     _race(status, "the race to show (default: the newest)")
     status.add_argument("--watch", action="store_true", help="go on showing it while it runs")
     cli.add_home_options(status, state=True)
@@ -349,18 +349,20 @@ def _stop(options: Options) -> int:
 
 def _status(options: Options) -> int:
     _races_only(options)
-    from autoquant.arena.show.status import find_race, race_status
-    from autoquant.arena.show.table import plain_table
-    from autoquant.arena.watch import watch
+    from autoquant.arena.show.status import find_race, race_now
 
     layout = find_race(options.state_dir, options.race)
     if options.watch:
+        from autoquant.arena.watch import watch
+
         watch(layout, _voice(), as_json=options.json)
         return 0
     from autoquant import codec
-    from autoquant.report import plain_leaderboard, race_leaderboard
+    from autoquant.arena.show.table import plain_table
+    from autoquant.report import plain_leaderboard, shown_leaderboard
 
-    status, board = race_status(layout), race_leaderboard(options.state_dir, layout.race)
+    status, head = race_now(layout)
+    board = shown_leaderboard(options.state_dir, layout.race, head)
     if options.json:
         cli.emit_json({**codec.encode(status), "leaderboard": codec.encode(board)})
     else:

@@ -93,6 +93,11 @@ class RaceLayout:
         return self.root / "recursion_metrics.json"
 
     @property
+    def leaderboard(self) -> Path:
+        """What `arena.py status` worked out last, derived; never read by what decides."""
+        return self.root / "leaderboard.json"
+
+    @property
     def stop_request(self) -> Path:
         """Its presence asks the running arena to pause cleanly."""
         return self.root / "stop"

@@ -10,9 +10,9 @@ from autoquant.report.evidence import NOT_LOOKED_INTO, Evidence
 from autoquant.report.evidence_pairs import Ranking
 from autoquant.report.evidence_search import Search
 from autoquant.report.findings import separation_words
-from autoquant.report.leaderboard import place_of
 from autoquant.report.model import Race, Standing, Work
 from autoquant.report.nulls import Held, NullTable
+from autoquant.report.placing import place_of
 from autoquant.stats.conventions import CONVENTIONS
 from autoquant.stats.multiple import Deflation, Hurdle
 from autoquant.stats.sharpe import annualised

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from autoquant.errors import UserError
-from autoquant.harness import Competitor
 from autoquant.ledger.views import RaceView
 from autoquant.protocol import PROTOCOL
+
+if TYPE_CHECKING:  # the table of a race comes by here, and needs no harness
+    from autoquant.harness import Competitor
 
 NAMED = 3
 """So many competitors of one budget are named, further ones counted."""

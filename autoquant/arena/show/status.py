@@ -182,8 +182,19 @@ def race_status(layout: RaceLayout) -> RaceStatus:
     ------
     UserError : the race has no record yet.
     """
+    return race_now(layout)[0]
+
+
+def race_now(layout: RaceLayout) -> tuple[RaceStatus, str]:
+    """Status of a race on disk, and the digest of the last record it was made from.
+
+    Raises
+    ------
+    UserError : the race has no record yet.
+    """
     records = race_records(layout)
-    return status_of(replay(records, str(layout.ledger)), holder(layout), records)
+    view = replay(records, str(layout.ledger))
+    return status_of(view, holder(layout), records), view.head
 
 
 def race_records(layout: RaceLayout) -> tuple[Record, ...]:
