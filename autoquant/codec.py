@@ -89,12 +89,12 @@ def is_surely_canonical(data: bytes, plain: Any) -> bool:
     ------
     TypeError : nested too deeply.
     """
-    if b"0.0000" in data or (b"e-" in data and _SHORT_EXPONENT.search(data)):
+    if (b"0.0000" in data or b"e-" in data) and _SMALL_FLOAT.search(data):
         return False
     return orjson.dumps(plain, option=orjson.OPT_SORT_KEYS) == data
 
 
-_SHORT_EXPONENT = re.compile(rb"[0-9]e-[0-9](?![0-9])")
+_SMALL_FLOAT = re.compile(rb"(?:^|[:,\[])-?(?:0\.0000|[0-9.]+e-[0-9](?![0-9]))")
 
 
 def decode(cls: type[T], data: Any, where: str = "record") -> T:
@@ -328,10 +328,12 @@ def _dataclass_reader(cls: type) -> Reader:
         if spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
     )
     version = specs["schema_version"].default if "schema_version" in specs else dataclasses.MISSING
+    in_order = not any(spec.kw_only for spec in specs.values())
     readers: dict[str, Reader] | None = None
+    at_once: list[tuple[str, type, Reader]] = []
 
     def read(data: Any) -> Any:
-        nonlocal readers
+        nonlocal readers, at_once
         if not isinstance(data, dict):
             raise _expected("an object", data)
         if not specs.keys() >= data.keys():
@@ -345,6 +347,12 @@ def _dataclass_reader(cls: type) -> Reader:
         if readers is None:  # now rather than before, since a class may hold itself
             hints = typing.get_type_hints(cls)
             readers = {name: _reader(hints[name]) for name in specs}
+            at_once = [(name, _exact(hints[name]), reader) for name, reader in readers.items()]
+        if in_order and len(data) == len(at_once):
+            try:
+                return cls(*[v if type(v := data[name]) is kind else take(v) for name, kind, take in at_once])
+            except _Misfit:
+                pass  # field by field, to say where
         values = {}
         for name, field_reader in readers.items():
             if name in data:
@@ -358,3 +366,12 @@ def _dataclass_reader(cls: type) -> Reader:
         return cls(**values)
 
     return read
+
+
+def _exact(kind: Any) -> type:
+    """A type whose very instances need no reader where `kind` is asked for; one that nothing is where there is none."""
+    kinds = typing.get_args(kind) if typing.get_origin(kind) in (types.UnionType, typing.Union) else (kind,)
+    others = [one for one in kinds if one is not type(None)]
+    if len(others) == 1 and others[0] in (str, int, bool):
+        return typing.cast(type, others[0])
+    return type(None) if len(others) < len(kinds) else _Misfit

@@ -13,7 +13,7 @@ import os
 import threading
 from pathlib import Path
 
-from autoquant import files
+from autoquant import bulk, files
 from autoquant.errors import LedgerError
 from autoquant.ledger.chain import Chain, read_chain
 from autoquant.ledger.lines import seal
@@ -53,9 +53,10 @@ class Ledger:
         LedgerError : the chain or a rule of the race is broken; names file and line. Nothing is changed then.
         InfrastructureFault : the disk refused the mending.
         """
-        chain = read_chain(path)
+        with bulk.uncollected():
+            chain = read_chain(path)
+            ledger = cls(path, chain, ())
         number = len(chain.records)
-        ledger = cls(path, chain, ())
         if chain.torn_bytes:
             ledger.notices = (f"{path}:{number + 1}: dropped a torn last line of {chain.torn_bytes} bytes",)
             try:

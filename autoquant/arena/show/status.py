@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from autoquant import bulk
 from autoquant.arena.show.climb import climb_of
 from autoquant.arena.show.trouble import (
     FaultStatus,
@@ -192,9 +193,10 @@ def race_now(layout: RaceLayout) -> tuple[RaceStatus, str]:
     ------
     UserError : the race has no record yet.
     """
-    records = race_records(layout)
-    view = replay(records, str(layout.ledger))
-    return status_of(view, holder(layout), records), view.head
+    with bulk.uncollected():
+        records = race_records(layout)
+        view = replay(records, str(layout.ledger))
+        return status_of(view, holder(layout), records), view.head
 
 
 def race_records(layout: RaceLayout) -> tuple[Record, ...]:
