@@ -20,8 +20,8 @@ from autoquant.market.grid import NEVER
 from autoquant.market.panel import Panel
 from autoquant.oracle import Scenario, simulate_folds
 from autoquant.oracle.calibrate import calibrate
-from autoquant.oracle.engine import place_orders
 from autoquant.oracle.folds import valid_windows
+from autoquant.oracle.orders import place_orders
 from autoquant.oracle.records import Digests
 from autoquant.oracle.simulation import decision_rows
 from autoquant.oracle.tape import Tape, build_tape
@@ -59,7 +59,9 @@ def slow_weights(panel: Panel) -> np.ndarray:
 
 def plain_loop(tape: Tape, decisions: list[np.ndarray], scenario: Scenario) -> list[float]:
     """Last equity of each fold, one fold at a time."""
-    orders = place_orders(tape, decisions, [scenario])
+    shape = (*tape.mark_open.shape, 1)
+    targets, limits = np.empty(shape), np.empty(shape)
+    place_orders(decisions, [scenario]).lay(tape, 0, targets, limits)
     rate = tape.taker + tape.half_spread
     ends = []
     for fold in range(len(decisions)):
@@ -69,8 +71,8 @@ def plain_loop(tape: Tape, decisions: list[np.ndarray], scenario: Scenario) -> l
             cash -= (units * tape.funding_open[bar, :, fold]).sum()
             notional = units * price
             equity = cash + notional.sum()
-            limit = orders.limit[bar, :, fold, 0]
-            change = np.clip(orders.target[bar, :, fold, 0] * equity - notional, -limit, limit)
+            limit = limits[bar, :, fold, 0]
+            change = np.clip(targets[bar, :, fold, 0] * equity - notional, -limit, limit)
             size = np.abs(change)
             cost = size * (rate + tape.impact[bar, :, fold] * np.sqrt(size)) * scenario.cost_multiplier
             cash -= change.sum() + cost.sum()

@@ -9,8 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from autoquant.oracle.engine import Scenario
     from autoquant.oracle.metrics import score
+    from autoquant.oracle.orders import Scenario
     from autoquant.oracle.result import BarFlows, FoldResult, chained, fold_score
     from autoquant.oracle.simulation import decision_rows, simulate, simulate_folds
 
@@ -29,7 +29,7 @@ __all__ = [
 _HOMES = {
     "BarFlows": "result",
     "FoldResult": "result",
-    "Scenario": "engine",
+    "Scenario": "orders",
     "chained": "result",
     "decision_rows": "simulation",
     "fold_score": "result",

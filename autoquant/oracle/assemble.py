@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoquant.market import Panel
-from autoquant.oracle.engine import Scenario
 from autoquant.oracle.folds import Window
 from autoquant.oracle.gates import economic_gates
 from autoquant.oracle.metrics import score
+from autoquant.oracle.orders import Scenario
 from autoquant.oracle.records import Digests, Evaluation, Fault, GateResult, Outcome
 from autoquant.oracle.result import FoldResult, chained, fold_score
 from autoquant.oracle.runs import Run

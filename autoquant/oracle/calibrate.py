@@ -28,9 +28,10 @@ from numpy.typing import NDArray
 from autoquant import codec, files
 from autoquant.errors import DataError
 from autoquant.executor import Executor
-from autoquant.oracle.engine import Scenario, equity_paths, place_orders, stated_orders
+from autoquant.oracle.engine import equity_paths
 from autoquant.oracle.folds import DAY_MS, Window
 from autoquant.oracle.metrics import daily_returns, daily_rows, scores, sharpe_ratios
+from autoquant.oracle.orders import Scenario, place_orders, sample_orders
 from autoquant.oracle.records import Digests
 from autoquant.oracle.simulation import decision_rows
 from autoquant.oracle.tape import Tape, build_tape
@@ -103,7 +104,7 @@ def calibrate(
         [decision_rows(panel, window, array) for window, array in zip(windows, weights, strict=True)], axis=-1
     )
     rows = np.stack([daily_rows(times, tape.bar_ms) for times in tape.times])
-    plain = equity_paths(tape, place_orders(tape, list(np.moveaxis(decisions, -1, 0)), [Scenario()]))
+    plain = equity_paths(tape, place_orders(list(np.moveaxis(decisions, -1, 0)), [Scenario()]))
     base = _returns(plain, rows)[:, :, 0]
     work = partial(_chunk, tape, decisions, rows, base, seed, protocol)
     chunks = [range(start, min(start + CHUNK, samples)) for start in range(0, samples, CHUNK)]
@@ -172,8 +173,7 @@ def _chunk(
         factors.append(_factors(generator, tape, decisions.shape[1], plan))
         picks.append(stationary_indices(generator, len(rows), len(base), plan.bootstrap_block_days))
     target = jitter(decisions, np.stack(factors, axis=-1))
-    orders = stated_orders(tape, target, np.ones(len(numbers)), shared_pattern=True)
-    moved = _returns(equity_paths(tape, orders), rows)
+    moved = _returns(equity_paths(tape, sample_orders(target)), rows)
     index = np.stack(picks, axis=-1)
     seeds = np.broadcast_to(base[..., None], moved.shape)
     weight = protocol.score_std_weight

@@ -9,18 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoquant.clock import ms_iso
-from autoquant.oracle.engine import Scenario, Trail
 from autoquant.oracle.folds import Window
 from autoquant.oracle.metrics import chain, daily_returns, daily_rows, max_drawdown, sharpe_ratio, volatility
 from autoquant.oracle.records import FoldScore
+from autoquant.oracle.tally import Trail
 from autoquant.oracle.tape import Tape
-from autoquant.protocol import PROTOCOL
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_ROUNDING = 1e-12
-"""A change smaller than this fraction of equity is the dust of dividing by a price, not a fill."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,24 +80,18 @@ class FoldResult:
     bars: BarFlows
 
 
-def results(tape: Tape, trail: Trail, scenarios: Sequence[Scenario]) -> list[list[FoldResult]]:
+def results(tape: Tape, trail: Trail) -> list[list[FoldResult]]:
     """The accounts of every lane, as [scenario][fold]."""
-    multiplier = np.array([scenario.cost_multiplier for scenario in scenarios])
-    scratch = np.empty_like(trail.held)  # one large buffer instead of many: page faults cost more than the sums
-    fee, spread, impact, turnover = _charges(tape, trail, multiplier, scratch)
-    price, funding = _price_pnl(tape, trail, scratch), trail.funding
-    gross = _gross(tape, trail, scratch)
-    fills = _count(trail, _ROUNDING)
-    trades = _count(trail, PROTOCOL.gates.trade_minimum_fraction)
+    flowing = (trail.fee, trail.spread, trail.impact, trail.funding, trail.price_pnl)
     answer = []
-    for lane in range(len(scenarios)):
+    for lane in range(trail.equity.shape[-1]):
         row = []
         for fold, times in enumerate(tape.times):
             at = (fold, lane)
             path = np.ascontiguousarray(trail.equity[:, fold, lane])
             daily = daily_returns(path, daily_rows(times, tape.bar_ms))
-            flows = BarFlows(*(np.ascontiguousarray(x[:, fold, lane]) for x in (fee, spread, impact, funding, price)))
-            turnover_sum = float(turnover[:, fold, lane].sum())
+            flows = BarFlows(*(np.ascontiguousarray(x[:, fold, lane]) for x in flowing))
+            turnover_sum = float(trail.turnover[:, fold, lane].sum())
             row.append(
                 FoldResult(
                     times=times,
@@ -114,9 +104,9 @@ def results(tape: Tape, trail: Trail, scenarios: Sequence[Scenario]) -> list[lis
                     price_pnl=float(flows.price_pnl.sum()),
                     turnover=turnover_sum / tape.years,
                     turnover_sum=turnover_sum,
-                    fills=int(fills[at]),
-                    trades=int(trades[at]),
-                    mean_gross=float(gross[:, fold, lane].mean()),
+                    fills=int(trail.fills[at]),
+                    trades=int(trail.trades[at]),
+                    mean_gross=float(trail.gross[:, fold, lane].mean()),
                     max_drawdown=max_drawdown(path),
                     sharpe=sharpe_ratio(daily),
                     volatility=volatility(daily),
@@ -185,51 +175,3 @@ def chained(folds: Sequence[FoldResult]) -> ChainedMetrics:
         volatility=volatility(daily),
         total_return=float(path[-1] - 1.0),
     )
-
-
-def _charges(tape: Tape, trail: Trail, multiplier: Floats, scratch: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Fee, spread, impact and turnover per bar, (n, F, S) each."""
-    half_spread, kappa = tape.half_spread[:, None, None], tape.impact[..., None]
-    volume = trail.traded.sum(axis=1)
-    spread = np.multiply(trail.traded, half_spread, out=scratch).sum(axis=1)
-    np.sqrt(trail.traded, out=scratch)
-    scratch *= trail.traded
-    scratch *= kappa
-    impact = scratch.sum(axis=1)
-    turnover = _ratio(volume, trail.equity_at_fill)
-    for closing in trail.closings:
-        bar, traded = closing.bar, closing.traded
-        closed = traded.sum(axis=0)
-        volume[bar] += closed
-        spread[bar] += (traded * half_spread).sum(axis=0)
-        impact[bar] += (traded * np.sqrt(traded) * kappa[bar]).sum(axis=0)
-        turnover[bar] += _ratio(closed, closing.equity)
-    return tape.taker * multiplier * volume, multiplier * spread, multiplier * impact, turnover
-
-
-def _price_pnl(tape: Tape, trail: Trail, scratch: Floats) -> Floats:
-    """Gain of prices per bar, (n, F, S), from units and marks alone: equity is not looked at."""
-    gap = tape.mark_open[1:] - tape.mark_close[:-1]
-    move = tape.mark_close - tape.mark_open
-    gain = np.multiply(trail.held, move[..., None], out=scratch).sum(axis=1) + trail.written_off
-    if len(gap):  # what is held over a close meets the next open
-        gain[1:] += np.multiply(trail.kept[:-1], gap[..., None], out=scratch[1:]).sum(axis=1)
-    return np.asarray(gain)
-
-
-def _gross(tape: Tape, trail: Trail, scratch: Floats) -> Floats:
-    """Gross exposure at bar closes as a share of equity, (n, F, S)."""
-    np.multiply(trail.kept, tape.mark_close[..., None], out=scratch)
-    return _ratio(np.abs(scratch, out=scratch).sum(axis=1), trail.equity)
-
-
-def _count(trail: Trail, fraction: float) -> Ints:
-    """Fills above a fraction of the equity they were sized by, (F, S)."""
-    return np.asarray((trail.traded > (fraction * trail.equity_at_fill)[:, None]).sum(axis=(0, 1)), dtype=np.int64)
-
-
-def _ratio(part: Floats, equity: Floats) -> Floats:
-    """Share of equity; 0 where equity is gone."""
-    ratio = np.zeros_like(part)
-    np.divide(part, equity, out=ratio, where=equity > 0)
-    return ratio

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from autoquant.clock import ms_iso
 from autoquant.errors import DataError, OutputError
-from autoquant.oracle.engine import Scenario, place_orders, trade
+from autoquant.oracle.engine import trade
 from autoquant.oracle.folds import Window
+from autoquant.oracle.orders import Scenario, place_orders
 from autoquant.oracle.result import FoldResult, results
 from autoquant.oracle.tape import Tape, build_tape, fold_rows
 from autoquant.protocol import PROTOCOL, Costs
@@ -103,8 +104,8 @@ def simulate_folds(
     for length in {stop - first for first, stop in rows}:
         group = [fold for fold, (first, stop) in enumerate(rows) if stop - first == length]
         tape = _tape(panel, tuple(windows[fold] for fold in group), costs, capital)
-        trail = trade(tape, place_orders(tape, [decisions[fold] for fold in group], scenarios))
-        for fold, per_scenario in zip(group, zip(*results(tape, trail, scenarios), strict=True), strict=True):
+        trail = trade(tape, place_orders([decisions[fold] for fold in group], scenarios))
+        for fold, per_scenario in zip(group, zip(*results(tape, trail), strict=True), strict=True):
             answer[fold] = list(per_scenario)
     return tuple(tuple(answer[fold][lane] for fold in range(len(windows))) for lane in range(len(scenarios)))
 
