@@ -12,8 +12,11 @@ from importlib.metadata import PackageNotFoundError, version
 from autoquant import __version__
 
 LIBRARIES = ("numpy", "pandas", "scipy")
-DECISIVE = (*LIBRARIES, "python", "machine", "simd")
+DECISIVE = (*LIBRARIES, "python", "machine", "simd", "kernel")
 """Where two environments agree in these, equal work gives equal numbers to the last digit."""
+KERNEL = "numpy"
+"""What accounts are worked out by wherever an agent's result is decided; also in records that do not say so. The
+compiled loop of the extra `fast` judges nobody (docs/adr/0021)."""
 
 
 def environment_here() -> dict[str, str]:
@@ -29,12 +32,14 @@ def environment_here() -> dict[str, str]:
         "system": platform.system(),
         "machine": platform.machine(),
         "simd": " ".join(simd.get("found", ())),
+        "kernel": KERNEL,
         **{name: version_of(name) for name in LIBRARIES},
     }
 
 
 def differing(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, ...]:
     """Where two environments differ in what decides a last digit: `numpy 2.3.4, here 2.4.0`."""
+    one, other = {"kernel": KERNEL, **one}, {"kernel": KERNEL, **other}
     return tuple(
         f"{name} {one.get(name) or 'unknown'}, here {other.get(name) or 'unknown'}"
         for name in DECISIVE

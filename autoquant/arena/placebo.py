@@ -71,6 +71,8 @@ class Batch:
     noise_floor: float
     cache: PlaceboCache
     searchers: tuple[str, ...] = tuple(SEARCHERS)
+    compiled: bool = False
+    """Accounts by the compiled loop, where a worker has it; the same digits."""
 
 
 def climb(
@@ -151,6 +153,11 @@ def run_missing(
         )
 
 
+def evaluations_left(batch: Batch, tasks: list[tuple[str, int]]) -> int:
+    """How many strategies the races that are not stored will have judged, at most."""
+    return batch.budget * len(batch.searchers) * sum(not _stored(batch, *task) for task in tasks)
+
+
 def _stored(batch: Batch, reference: str, run: int) -> bool:
     return all(batch.cache.read(reference, searcher, run) is not None for searcher in batch.searchers)
 
@@ -160,7 +167,7 @@ def _run(batch: Batch, task: tuple[str, int]) -> None:
     reference, run = task
     market = null_market(_panel(batch.data_dir, batch.data), reference, run)
     digests = Digests(PROTOCOL.digest, batch.cache.plan, batch.data, "")
-    judge = PlainJudge(market, valid_windows(), digests=digests)
+    judge = PlainJudge(market, valid_windows(), digests=digests, compiled=batch.compiled)
     seed = score_seed(judge, batch.seed)
     for searcher in batch.searchers:
         if batch.cache.read(reference, searcher, run) is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autoquant import files, scale
 from autoquant.arena import race
 from autoquant.arena.launch import holder_words
-from autoquant.arena.placebo import Batch, run_missing
+from autoquant.arena.placebo import Batch, evaluations_left, run_missing
 from autoquant.arena.placebo_code import code_digest
 from autoquant.arena.placebo_elsewhere import run_missing_on
 from autoquant.arena.referee.standing import stored_strategy
@@ -17,10 +17,12 @@ from autoquant.arena.show.status import find_race, number, race_view
 from autoquant.arena.show.voice import Voice
 from autoquant.clock import Clock, SystemClock
 from autoquant.errors import DataError, LedgerError
+from autoquant.executor import default_jobs
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.placebos import REFERENCES, PlaceboRun, Plan, cache_of
 from autoquant.ledger.races import race_names
 from autoquant.ledger.views import CompetitorView, RaceView
+from autoquant.oracle import kernel
 from autoquant.protocol import PROTOCOL, SCHEMA_VERSION
 from autoquant.stats.placebo import ALPHA, Null, Placebo, null_distributions, runs_needed
 
@@ -121,6 +123,7 @@ def _collect(batch: Batch, plan: Plan, options: PlaceboOptions, voice: Voice, cl
         voice.progress("placebo markets") as update,
     ):
         batch.cache.describe(plan, batch.searchers)
+        batch = replace(batch, compiled=_compiles(evaluations_left(batch, tasks), options, voice))
         if options.scheduler is None:
             run_missing(batch, tasks, jobs=options.jobs, on_progress=update)
         else:
@@ -130,6 +133,16 @@ def _collect(batch: Batch, plan: Plan, options: PlaceboOptions, voice: Voice, cl
     if len(stored) < len(found):
         raise DataError(f"{batch.cache.folder}: {len(found) - len(stored)} stored runs cannot be read", "run it again")
     return stored
+
+
+def _compiles(evaluations: int, options: PlaceboOptions, voice: Voice) -> bool:
+    """Whether the compiled loop is to be taken: it is there, works here, and there is enough to do for it."""
+    if not kernel.is_installed() or evaluations < kernel.WORTH_EVALUATIONS * (options.jobs or default_jobs()):
+        return False
+    found = kernel.load()
+    if found.run is None:
+        voice.say(f"note: {found.words}: numpy does it, to the same digits, more slowly")
+    return found.run is not None
 
 
 def _race(options: PlaceboOptions, ground: race.Ground, voice: Voice) -> tuple[RaceLayout, RaceView] | None:

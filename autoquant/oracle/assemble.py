@@ -67,8 +67,10 @@ class Accounts:
         return float(score([fold.sharpe for fold in folds], self.protocol.score_std_weight))
 
 
-def evaluate_folds(panel: Panel, windows: Sequence[Window], runs: Sequence[Run], protocol: Protocol) -> Accounts:
-    """Trade every fold under the three scenarios of the contest, in one loop over time."""
+def evaluate_folds(
+    panel: Panel, windows: Sequence[Window], runs: Sequence[Run], protocol: Protocol, *, compiled: bool = False
+) -> Accounts:
+    """Trade every fold under the three scenarios of the contest, in one loop over time (`compiled`: see `kernel`)."""
     scenarios = (
         Scenario(),
         Scenario(cost_multiplier=protocol.stress_cost_multiplier),
@@ -76,7 +78,7 @@ def evaluate_folds(panel: Panel, windows: Sequence[Window], runs: Sequence[Run],
     )
     weights = [run.on_panel(len(panel)) for run in runs]
     plain, double, delayed = simulate_folds(
-        panel, weights, windows, scenarios, costs=protocol.costs, capital=protocol.capital_usdt
+        panel, weights, windows, scenarios, costs=protocol.costs, capital=protocol.capital_usdt, compiled=compiled
     )
     return Accounts(tuple(windows), plain, double, delayed, protocol)
 

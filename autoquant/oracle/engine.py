@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from autoquant.oracle.blocks import Block
 from autoquant.oracle.book import Book
+from autoquant.oracle.kernel_loop import MOST_ASSETS
 from autoquant.oracle.orders import Orders
 from autoquant.oracle.rows import run_lone_rows, run_rows
 from autoquant.oracle.tally import Closing, Tally, Trail
@@ -31,12 +32,19 @@ from autoquant.oracle.tape import Tape
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+RunBlock = Callable[[Book, Block, int, int], None]
+"""Runs rows [start, stop) of a block without looking for ruin, to the digits of `rows.run_rows`."""
 
 
-def trade(tape: Tape, orders: Orders) -> Trail:
-    """Run the loop over all folds and lanes, keeping the accounts."""
+def trade(tape: Tape, orders: Orders, compiled: RunBlock | None = None) -> Trail:
+    """Run the loop over all folds and lanes, keeping the accounts.
+
+    Parameters
+    ----------
+    compiled : runs the rows in place of numpy (`kernel.load`).
+    """
     tally = Tally(tape, orders)
-    ruined = _run(tape, orders, tally.add)
+    ruined = _run(tape, orders, tally.add, compiled)
     return tally.trail(ruined)
 
 
@@ -48,11 +56,13 @@ def equity_paths(tape: Tape, orders: Orders) -> Floats:
     def keep(block: Block, closings: list[Closing]) -> None:
         equity[block.first : block.first + block.count] = block.ending[: block.count]
 
-    _run(tape, orders, keep)
+    _run(tape, orders, keep, None)
     return equity.reshape(bars, folds, samples)
 
 
-def _run(tape: Tape, orders: Orders, on_block: Callable[[Block, list[Closing]], None]) -> Bools:
+def _run(
+    tape: Tape, orders: Orders, on_block: Callable[[Block, list[Closing]], None], compiled: RunBlock | None
+) -> Bools:
     """The time loop; gives which lanes were ruined, (L,)."""
     bars, assets, folds, samples = orders.shape
     book, block, events = Book(assets, folds * samples), Block(tape, orders), _Events(tape, samples)
@@ -61,10 +71,10 @@ def _run(tape: Tape, orders: Orders, on_block: Callable[[Block, list[Closing]], 
         closings: list[Closing] = []
         start = 0
         for bar in events.within(first, first + block.count):
-            _advance(book, block, start, bar - first + 1)
+            _advance(book, block, start, bar - first + 1, compiled)
             closings += _close(book, block, bar - first, events.at(bar))
             start = bar - first + 1
-        _advance(book, block, start, block.count)
+        _advance(book, block, start, block.count, compiled)
         on_block(block, closings)
     return book.ruined
 
@@ -108,20 +118,23 @@ def _close(book: Book, block: Block, row: int, closes: list[Bools]) -> list[Clos
     return closings
 
 
-def _advance(book: Book, block: Block, start: int, stop: int) -> None:
+def _advance(book: Book, block: Block, start: int, stop: int, compiled: RunBlock | None) -> None:
     """Run rows [start, stop): without looking for ruin, then, if there was any, again and looking at every step."""
     if start == stop:
         return
     cash, units = book.cash.copy(), book.units.copy()
     book.units = units  # `held` is written again: nothing that is needed may lie there
     with np.errstate(all="ignore"):  # after a ruin rows are nonsense until they are run again
-        if len(cash) == 1 and not book.ruined[0]:
-            if run_lone_rows(book, block, start, stop):
-                return
+        if len(cash) == 1 and compiled is None and not book.ruined[0]:
+            sound = run_lone_rows(book, block, start, stop)
         else:
-            run_rows(book, block, start, stop, careful=False)
-            if _is_sound(book, block, start, stop):
-                return
+            if compiled is not None and (len(cash) > 1 or len(units) <= MOST_ASSETS):
+                compiled(book, block, start, stop)
+            else:
+                run_rows(book, block, start, stop, careful=False)
+            sound = _is_sound(book, block, start, stop)
+    if sound:
+        return
     np.copyto(book.cash, cash)
     book.units = units
     block.forget(start, stop)

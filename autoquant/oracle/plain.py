@@ -45,6 +45,7 @@ class PlainJudge:
     windows : the scored folds.
     digests : what every evaluation is tied to; each gets its own strategy's.
     split : name of the split, for the record.
+    compiled : accounts by the compiled loop, where there is one; the same digits (`oracle.kernel`).
     """
 
     def __init__(
@@ -55,7 +56,9 @@ class PlainJudge:
         digests: Digests,
         split: str = "valid",
         protocol: Protocol = PROTOCOL,
+        compiled: bool = False,
     ) -> None:
+        self._compiled = compiled
         self.panel = panel
         self.windows = tuple(windows)
         self._digests = digests
@@ -109,7 +112,7 @@ class PlainJudge:
         leverage = economic_gates((), decided, self._protocol.gates)[0]
         if not leverage.passed:
             return Evaluation(Outcome.GATE, digests, gates=(*PASSED[:2], leverage), split=self._split)
-        accounts = evaluate_folds(self.panel, self.windows, runs, self._protocol)
+        accounts = evaluate_folds(self.panel, self.windows, runs, self._protocol, compiled=self._compiled)
         return accounts.evaluation(digests, PASSED, decided, self._split)
 
     def _decided(self, window: Window, run: Run) -> NDArray[np.float64]:

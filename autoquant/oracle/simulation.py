@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from autoquant.clock import ms_iso
 from autoquant.errors import DataError, OutputError
-from autoquant.oracle.engine import trade
+from autoquant.oracle.engine import RunBlock, trade
 from autoquant.oracle.folds import Window
 from autoquant.oracle.orders import Scenario, place_orders
 from autoquant.oracle.result import FoldResult, results
@@ -76,6 +76,7 @@ def simulate_folds(
     *,
     costs: Costs = PROTOCOL.costs,
     capital: float = PROTOCOL.capital_usdt,
+    compiled: bool = False,
 ) -> tuple[tuple[FoldResult, ...], ...]:
     """Trade every fold under every scenario in one loop over time.
 
@@ -86,6 +87,7 @@ def simulate_folds(
     windows : the folds; they may overlap. Folds of unequal length take one loop per length.
     scenarios : cost levels and delays.
     costs, capital : as in `simulate`.
+    compiled : take the compiled loop where there is one; the same digits (`kernel`).
 
     Returns
     -------
@@ -100,11 +102,12 @@ def simulate_folds(
         raise OutputError(f"{len(weights)} weight arrays for {len(windows)} folds")
     rows = [fold_rows(panel, window) for window in windows]
     decisions = [_decisions(panel, *span, array) for span, array in zip(rows, weights, strict=True)]
+    run = _compiled() if compiled else None
     answer: dict[int, list[FoldResult]] = {}
     for length in {stop - first for first, stop in rows}:
         group = [fold for fold, (first, stop) in enumerate(rows) if stop - first == length]
         tape = _tape(panel, tuple(windows[fold] for fold in group), costs, capital)
-        trail = trade(tape, place_orders([decisions[fold] for fold in group], scenarios))
+        trail = trade(tape, place_orders([decisions[fold] for fold in group], scenarios), run)
         for fold, per_scenario in zip(group, zip(*results(tape, trail), strict=True), strict=True):
             answer[fold] = list(per_scenario)
     return tuple(tuple(answer[fold][lane] for fold in range(len(windows))) for lane in range(len(scenarios)))
@@ -119,6 +122,12 @@ def decision_rows(panel: Panel, window: Window, weights: Floats) -> Floats:
 def _tape(panel: Panel, windows: tuple[Window, ...], costs: Costs, capital: float) -> Tape:
     """Attempt after attempt trades the same folds; a panel is read-only and known by its identity."""
     return build_tape(panel, windows, costs=costs, capital=capital)
+
+
+def _compiled() -> RunBlock | None:
+    from autoquant.oracle import kernel  # compiles: for those who ask
+
+    return kernel.load().run
 
 
 def _decisions(panel: Panel, first: int, stop: int, weights: Floats) -> Floats:
