@@ -13,14 +13,17 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from mutations import edited, reshaped
 
+from autoquant import codec, files
 from autoquant.arena.referee.agent_files import AgentFolder
 from autoquant.arena.referee.mailbox import RefereeMailbox, Refused, Request
 from autoquant.arena.roster.load import parse_roster
 from autoquant.errors import AutoQuantError, ConfigError, DataError, ImportGateError, LedgerError
 from autoquant.harness import ADAPTERS
 from autoquant.harness.events import Event
+from autoquant.ledger.chain import chain_of
 from autoquant.ledger.ledger import read_records
 from autoquant.ledger.records import Record
+from autoquant.ledger.replay import Replayer
 from autoquant.market.index_files import read_file
 from autoquant.market.parse import parse_funding, parse_klines, unzip
 from autoquant.sandbox.gate import check_source
@@ -161,3 +164,31 @@ def test_an_edited_ledger_is_a_shorter_one_or_is_refused_with_file_and_line(tmp_
     said = refused(LedgerError, lambda: records.extend(read_records(path)))
     assert not said or said.startswith(f"{path}:")
     assert list(whole[: len(records)]) == records
+
+
+@TRIES
+@given(st.data())
+def test_a_record_chained_anew_is_taken_or_refused_with_file_and_line(data: st.DataObject) -> None:
+    """INV-20: whoever writes the whole record anew has a sound chain, and what a line says is still looked at."""
+    lines = [json.loads(line) for line in LEDGER.splitlines()]
+    at, to = (data.draw(st.integers(0, len(lines) - 1)) for _ in range(2))
+    moved = lines.pop(at)
+    kept = moved if at != to else {**moved, "body": data.draw(reshaped(moved["body"]))}
+    lines.insert(to, kept)
+    previous, written = "0" * 64, b""
+    for number, fields in enumerate(lines, start=1):
+        fields |= {"seq": number, "previous": previous}
+        fields.pop("digest")
+        try:
+            previous = files.sha256_bytes(codec.canonical(fields).encode())
+        except ValueError:  # no line can say this: not a number, half a character
+            return
+        written += codec.canonical({**fields, "digest": previous}).encode() + b"\n"
+
+    def read() -> None:
+        replayer = Replayer("ledger.jsonl")
+        for record in chain_of(written, "ledger.jsonl").records:
+            replayer.apply(record)
+
+    said = refused(LedgerError, read)
+    assert not said or said.startswith("ledger.jsonl:")
