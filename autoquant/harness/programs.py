@@ -57,8 +57,11 @@ def _folders(path: Path) -> Iterator[Path]:
 
 
 def _is_python(folder: Path) -> bool:
-    """Whether an interpreter of its own is installed there, and not among other things."""
-    return folder.name not in (".local", "usr", "local") and any(folder.glob("lib/python3.*/os.py"))
+    """Whether an interpreter of its own is installed there, and not among other things.
+
+    The root, without a name, is no such place, although its `/lib` holds the system's Python.
+    """
+    return folder.name not in ("", ".local", "usr", "local") and any(folder.glob("lib/python3.*/os.py"))
 
 
 def _interpreters(path: Path, machine: Machine) -> list[Path]:

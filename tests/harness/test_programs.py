@@ -56,6 +56,12 @@ def test_a_program_beside_others_brings_itself_alone(tmp_path: Path, machine: Ma
     assert (program,) == program_files(str(program), machine)
 
 
+@pytest.mark.parametrize("shell", ["/bin/sh", "/usr/bin/env"])
+def test_a_script_of_the_systems_shell_does_not_bring_the_whole_machine(tmp_path: Path, machine: Machine, shell: str):
+    script = place(tmp_path / "agent.sh", f"#!{shell}\n")
+    assert {script, Path(shell)} == set(program_files(str(script), machine))
+
+
 def test_shims_bring_the_folder_of_their_version_manager(tmp_path: Path, machine: Machine):
     shim = place(tmp_path / "pyenv" / "shims" / "python3", "#!/usr/bin/env bash\n")
     assert tmp_path / "pyenv" in program_files(str(shim), machine)
