@@ -6,22 +6,26 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from referee_world import SEED_TEXT, World, evaluate, submit, text
 
 from autoquant import codec, files
-from autoquant.arena import opening
+from autoquant.arena import opening, race
 from autoquant.arena.lockbox import Opening, open_once, require_openable, scored, warning
+from autoquant.arena.opening import LockboxOptions, open_lockbox_of
 from autoquant.arena.show.voice import Voice
 from autoquant.clock import SystemClock
+from autoquant.environment import environment_here
 from autoquant.errors import DataError, InfrastructureFault, UserError
 from autoquant.ledger import records as r
 from autoquant.ledger.judged import sealed_set
-from autoquant.ledger.ledger import Ledger
+from autoquant.ledger.ledger import Ledger, read_records
 from autoquant.ledger.views import RaceView
 from autoquant.oracle.records import Evaluation, GateResult, Outcome
+from autoquant.protocol import PROTOCOL
 
 UTC = "2026-11-30T00:00:00Z"
 
@@ -256,3 +260,26 @@ def test_what_was_fetched_stands_in_the_record_as_plain_json(ended: World):
     view, _ = open_it(ended)
     assert view.lockbox.fetched is not None
     assert {"panel": "p"} == json.loads(codec.dumps(view.lockbox.fetched.data))
+
+
+def test_the_command_holds_the_races_lock_and_says_which_program_it_is(ended: World, monkeypatch: pytest.MonkeyPatch):
+    """INV-15, INV-37: who comes second is told in one line, whatever has been written so far."""
+    ground = SimpleNamespace(manifest=SimpleNamespace(is_synthetic=False), code="c0de")
+    monkeypatch.setattr(race, "survey", lambda home, data_root: ground)
+    monkeypatch.setattr(race, "require_same_ground", lambda view, ground: None)
+    sealed = FakeSealed(Ledger.open(ended.layout.ledger))
+    monkeypatch.setattr(opening, "_fetch", lambda *_: FakeData())
+    monkeypatch.setattr(opening, "_Judge", lambda *_: sealed.judge)
+    monkeypatch.setattr(opening, "_pins", lambda *_: None)
+    monkeypatch.setattr(opening, "buy_and_hold", lambda *_, **__: evaluate(text(0.4)))
+    monkeypatch.setattr(FakeData, "panel", None, raising=False)
+    options = LockboxOptions(ended.home, ended.data, ended.layout.root.parents[1], "autumn", yes=True)
+    before = ended.layout.ledger.read_bytes()
+    with files.exclusive_lock(ended.layout.lock, "another arena"), pytest.raises(UserError, match="another arena"):
+        open_lockbox_of(options, Voice())
+    assert before == ended.layout.ledger.read_bytes()
+    assert "alice" in open_lockbox_of(options, Voice())
+    (reserved,) = (one.body for one in read_records(ended.layout.ledger) if isinstance(one.body, r.LockboxReserved))
+    assert r.OpenedBy(PROTOCOL.digest, "c0de", environment_here()) == reserved.by
+    with pytest.raises(UserError, match="it opens once"):
+        open_lockbox_of(options, Voice())

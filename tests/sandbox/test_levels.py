@@ -197,11 +197,12 @@ STARTERS = {"WarmParent", "ParentPool", "Judge", "judge_lockbox", "clean_parent"
 
 
 def test_whoever_starts_strategy_code_says_at_which_level(repository: Path) -> None:
-    """A caller that forgot the seal would fall back to the evident level without a word."""
+    """INV-42. A caller that forgot the seal, or gave none, would fall back to the evident level without a word."""
     silent = []
     for path in sorted((repository / "autoquant").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in STARTERS:
-                told = any(key.arg == "seal" for key in node.keywords) or ast.unparse(node.func) == "clean_parent"
+                seals = [ast.unparse(key.value) for key in node.keywords if key.arg == "seal"]
+                told = ast.unparse(node.func) == "clean_parent" or seals not in ([], ["None"])
                 silent += [] if told else [f"{path.relative_to(repository)}:{node.lineno}"]
     assert [] == silent
