@@ -12,6 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "harness"))
 
 from cli_stand import Stand
+from race_world import walls_once
 
 from autoquant.arena.isolation import Isolation, Side, Walls, isolation_of
 from autoquant.arena.sessions.confinement import Confinement
@@ -24,6 +25,15 @@ from autoquant.sealing import Level, Seal
 BWRAP = shutil.which("bwrap") or ""
 SEALED = Side(Level.SEALED, "bubblewrap")
 needs_bubblewrap = pytest.mark.skipif(not BWRAP, reason="needs bubblewrap")
+
+
+@needs_bubblewrap
+def test_where_strategy_code_is_sealed_sessions_are_too() -> None:
+    """INV-41. Else a session's seal that is broken here would be a machine without one, and its tests skipped."""
+    walls = walls_once()
+    if walls.strategy.level is not Level.SEALED or not walls.namespace.prefix:
+        pytest.skip(walls.strategy.words)
+    assert (Level.SEALED, BWRAP) == (walls.agents.level, walls.bubblewrap), walls.agents.words
 
 
 def isolation(stand: Stand, script: str = "", secret: tuple[Path, ...] = (), *, key: bool = True) -> Isolation:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from autoquant.errors import InfrastructureFault
-from autoquant.sandbox import CallFrames, TableFrames, WarmParent, strategy_isolation, strategy_level
+from autoquant.sandbox import CallFrames, TableFrames, WarmParent, strategy_isolation, strategy_level, syscalls
 from autoquant.sandbox.interpreter import SERVER, this_interpreter
 from autoquant.sandbox.warm import FLAGS
 from autoquant.sealing import Level, Seal, sealed_prefix
@@ -52,6 +52,17 @@ def test_a_bubblewrap_that_does_not_work_is_no_seal(tmp_path: Path, script: str,
     found = strategy_isolation(lambda name: str(program))
     assert (Level.EVIDENT, None) == (found.level, found.seal)
     assert word in found.reason
+
+
+def test_where_bubblewrap_works_strategy_code_is_sealed() -> None:
+    """INV-34. Else a seal that is broken here would be a machine without one, and its tests would be skipped."""
+    program = shutil.which("bwrap")
+    plain = [str(program), "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "/bin/true"]
+    if program is None or subprocess.run(plain, capture_output=True).returncode != 0 or not syscalls.available():
+        pytest.skip("bubblewrap, or the system-call filter, does not work here at all")
+    level, reason = strategy_level()
+    if "made of links" not in reason:
+        assert (Level.SEALED, "bubblewrap") == (level, reason.partition(" ")[0])
 
 
 def test_the_level_is_found_once(real_seal: Seal) -> None:
