@@ -283,3 +283,13 @@ def test_a_published_head_is_looked_for_in_the_record(finished: Finished):
     head = finished.exported.head
     assert 0 == verify_bundle(finished.bundle, finished.options(head=head)).exit_code
     assert "published head" in failed(verify_bundle(finished.bundle, finished.options(head="0" * 64)))
+
+
+def test_a_strategy_that_was_charged_twice_is_named_and_so_is_the_seed(finished: Finished, tmp_path: Path):
+    """INV-38: what was judged before is answered from the record; two charges would be a budget used up by nothing."""
+    bodies = [json.loads(line) for line in lines(finished.pieces())]
+    first = next(one["body"]["strategy"] for one in bodies if one["kind"] == "attempt_opened")
+    seed = bodies[0]["body"]["seed_strategy"]
+    for digest, words in ((first, "was charged 2 times"), (seed, "the seed itself was charged")):
+        told = retold(finished.pieces(), lie("attempt_opened", lambda b, digest=digest: b.update(strategy=digest), 2))
+        assert words in failed(finished.verify(told, tmp_path))["rules of a race"]
