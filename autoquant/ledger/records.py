@@ -301,7 +301,7 @@ class IncidentSeen:
 
 @dataclass(frozen=True)
 class CompetitorEnded:
-    """The competitor is terminal: `done`, `stalled`, `disqualified`, …"""
+    """The competitor is terminal: `done`, `stalled`, …"""
 
     competitor: str
     reason: str
