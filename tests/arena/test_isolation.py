@@ -14,12 +14,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "harness"))
 from cli_stand import Stand
 from race_world import walls_once
 
-from autoquant.arena.isolation import Isolation, Side, Walls, isolation_of
+from autoquant import sandbox
+from autoquant.arena.isolation import Isolation, Side, Walls, isolation_of, walls_here
 from autoquant.arena.sessions.confinement import Confinement
+from autoquant.arena.sessions.proof import Proof
 from autoquant.arena.sessions.walls import shows_too_much
 from autoquant.errors import HarnessFault, UserError
 from autoquant.harness import SessionPlan
+from autoquant.harness.machine import Machine
 from autoquant.ledger.layout import RaceLayout
+from autoquant.sandbox.proof import Escape
 from autoquant.sealing import Level, Seal
 
 BWRAP = shutil.which("bwrap") or ""
@@ -34,6 +38,21 @@ def test_where_strategy_code_is_sealed_sessions_are_too() -> None:
     if walls.strategy.level is not Level.SEALED or not walls.namespace.prefix:
         pytest.skip(walls.strategy.words)
     assert (Level.SEALED, BWRAP) == (walls.agents.level, walls.bubblewrap), walls.agents.words
+
+
+@needs_bubblewrap
+def test_a_seal_that_is_broken_out_of_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """INV-42. Each half is tried before it is claimed, and says what got through."""
+    holes = Proof(("reads /srv/state/secret",), False)
+    open_door = (Escape("read a file of the caller's", False, ""), Escape("signal a process outside", True, ""))
+    monkeypatch.setattr("autoquant.arena.isolation.prove_sessions", lambda *_: holes)
+    monkeypatch.setattr(sandbox, "strategy_level", lambda: (Level.SEALED, "bubblewrap"))
+    monkeypatch.setattr(sandbox, "prove_strategy", lambda: open_door)
+    walls = walls_here(Machine.here(), ())
+    assert (Side(Level.EVIDENT, "the seal does not hold: reads /srv/state/secret"), "") == (
+        walls.agents, walls.bubblewrap,
+    )  # fmt: skip
+    assert Side(Level.EVIDENT, "the seal does not hold: a strategy can read a file of the caller's") == walls.strategy
 
 
 def isolation(stand: Stand, script: str = "", secret: tuple[Path, ...] = (), *, key: bool = True) -> Isolation:

@@ -293,3 +293,34 @@ def test_a_strategy_that_was_charged_twice_is_named_and_so_is_the_seed(finished:
     for digest, words in ((first, "was charged 2 times"), (seed, "the seed itself was charged")):
         told = retold(finished.pieces(), lie("attempt_opened", lambda b, digest=digest: b.update(strategy=digest), 2))
         assert words in failed(finished.verify(told, tmp_path))["rules of a race"]
+
+
+def test_a_deep_check_or_a_cut_that_comes_out_otherwise_is_named(finished: Finished, tmp_path: Path):
+    """INV-38: not the score alone is made again, but what was found under the second mask and where the cuts lay."""
+
+    def with_another_gap(work: Work) -> Answer:
+        told = on_paper(work)
+        deep = told.confirmation and replace(told.confirmation, mask_gap=0.5, seconds=1.0)
+        return replace(told, confirmation=deep)
+
+    def with_another_cut(work: Work) -> Answer:
+        told = on_paper(work)
+        return told if work.attempt == 0 else replace(told, detail="cut at bar 7")
+
+    deep = failed(finished.verify(finished.pieces(), tmp_path, evaluator=with_another_gap))
+    assert "evaluated again: deep check: mask_gap: 0.5 where 0.0 was recorded" in deep["evaluations"]
+    cut = failed(finished.verify(finished.pieces(), tmp_path, evaluator=with_another_cut))
+    assert "causality: 'cut at bar 7' where 'cut at bar 1,204' was recorded" in cut["evaluations"]
+
+
+def test_an_entry_left_out_of_the_sealed_year_is_missed(finished: Finished, tmp_path: Path):
+    """INV-38: nobody's champion is kept from the lockbox, although all that is left fits together."""
+
+    def without_alice(kind: str, body: dict[str, Any]) -> dict[str, Any] | None:
+        if kind == "lockbox_reserved":
+            body["entries"] = [entry for entry in body["entries"] if entry["name"] != "alice"]
+        return None if kind == "lockbox_scored" and body["name"] == "alice" else body
+
+    pieces = {name: content for name, content in finished.pieces().items() if name != "lockbox/evaluations/alice.json"}
+    told = failed(finished.verify(retold(pieces, without_alice), tmp_path))
+    assert {"lockbox": "the reserved set is not the seed, every champion and every control of that moment"} == told
