@@ -73,6 +73,8 @@ def _bytes_problems(
     if manifest is None:
         return problems
     pinned = {pin.path: pin.sha256 for pin in manifest.lockbox}
+    if set(record.absent) != {path for path, digest in pinned.items() if digest is None}:
+        problems.append("it says of other archives than set-up that they did not exist")
     changed = {one.path: one for one in record.changed}
     for archive in record.files:
         if archive.path not in pinned:

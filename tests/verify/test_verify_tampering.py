@@ -180,6 +180,16 @@ LIES: list[tuple[str, str, Change, int, str]] = [
         1,
         "lockbox",
     ),
+    (
+        "other bytes than those pinned",
+        "lockbox_fetched",
+        lambda b: b["data"].update(
+            files=[{"path": "lockbox.seed", "url": "u", "size": 1, "sha256": "a", "rows": 1, "kept": True}]
+        ),
+        1,
+        "lockbox",
+    ),
+    ("an archive left out", "lockbox_fetched", lambda b: b["data"].update(absent=["lockbox.seed"]), 1, "lockbox"),
     ("a verdict", "lockbox_scored", lambda b: b.update(verdict="confirmed"), 1, "lockbox"),
     ("a sealed Sharpe ratio", "lockbox_scored", lambda b: b.update(sharpe=3.0), 2, "lockbox"),
 ]
