@@ -16,6 +16,7 @@ from verify_world import Finished, Pieces, failed, lines, on_paper, packed, reto
 from autoquant import codec, files
 from autoquant.oracle.records import Evaluation
 from autoquant.verify.evidence import HELD
+from autoquant.verify.gitpack import read_commits, write_commits
 from autoquant.verify.records import as_text
 from autoquant.verify.verify import verify_bundle, verify_state
 from autoquant.verify.work import Answer, Work
@@ -334,3 +335,16 @@ def test_an_entry_left_out_of_the_sealed_year_is_missed(finished: Finished, tmp_
     pieces = {name: content for name, content in finished.pieces().items() if name != "lockbox/evaluations/alice.json"}
     told = failed(finished.verify(retold(pieces, without_alice), tmp_path))
     assert {"lockbox": "the reserved set is not the seed, every champion and every control of that moment"} == told
+
+
+def test_a_ref_and_a_tree_that_the_record_does_not_account_for_are_named(finished: Finished, tmp_path: Path):
+    """INV-38: accepted commits hold the protected files the race began with, and nobody else's branch is there."""
+    pieces = finished.pieces()
+    commits = read_commits(pieces["commits.bundle"])
+    ref, own = "refs/heads/arena/autumn/mallory", next(iter(commits.refs.values()))
+    stray = write_commits(replace(commits, refs={**commits.refs, ref: own}))
+    told = failed(finished.verify({**pieces, "commits.bundle": stray}, tmp_path))
+    assert {"commits": f"commits.bundle: {ref}: no line of the record names it"} == told
+    other = retold(pieces, lie("race_created", lambda b: b["protected"].update({"program.md": "0" * 64})))
+    words = "commits.bundle: program.md is not the protected file the race began with"
+    assert words in failed(finished.verify(other, tmp_path))["commits"]
