@@ -7,6 +7,7 @@ one: whoever can do it so needs no better.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib.util
 import json
 import os
@@ -72,6 +73,12 @@ def switches(path: str) -> bool:
     return False
 
 
+def keys(call: str) -> bool:
+    """The kernel's keys of the login that started the arena answer, by the number of `keyctl` on this machine."""
+    get_keyring_id, session_keyring, create = 0, -3, 1
+    return bool(ctypes.CDLL(None).syscall(int(call), get_keyring_id, session_keyring, create) > 0)
+
+
 def lacks(module: str) -> bool:
     """A package that run.py or evaluate.py loads is not there."""
     try:
@@ -83,7 +90,7 @@ def lacks(module: str) -> bool:
 
 TRICKS: Mapping[str, Callable[[str], bool]] = {
     "reads": reads, "lists": lists, "writes": writes, "connects": connects, "signals": signals, "switches": switches,
-    "lacks": lacks,
+    "keys": keys, "lacks": lacks,
 }  # fmt: skip
 
 

@@ -20,6 +20,8 @@ from autoquant.harness.machine import Machine
 SOCKETS = ("/run/docker.sock", "/run/containerd/containerd.sock", "/run/dbus/system_bus_socket", "/run/systemd/private")
 """Sockets of the host that give away the host, tried where they exist."""
 SWITCHES = ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger")
+KEYCTL = {"x86_64": "250", "aarch64": "219"}
+"""Number of the system call that reaches the kernel's keys, by machine type."""
 PACKAGES = ("numpy", "pandas", "psutil")
 """Without these run.py and evaluate.py would fail there: links into a package manager's cache lead nowhere."""
 _BREAKING_OUT = Path(__file__).with_name("breaking_out.py")
@@ -27,7 +29,7 @@ _SECONDS = 30.0
 _MOST_FILES = 20
 _WORDS = {
     "reads": "reads {}", "lists": "lists {}", "connects": "reaches the socket {}", "switches": "can write {}",
-    "lacks": "does not find {}",
+    "keys": "reaches the kernel's keys (system call {})", "lacks": "does not find {}",
 }  # fmt: skip
 
 
@@ -82,6 +84,7 @@ def prove_sessions(bubblewrap: str, machine: Machine, secret: Iterable[Path]) ->
                     "connects": [str(root / "socket"), f"@{name}", *filter(os.path.exists, SOCKETS)],
                     "signals": [str(victim.pid)],
                     "switches": list(SWITCHES),
+                    "keys": [number] if (number := KEYCTL.get(os.uname().machine)) else [],
                     "lacks": list(PACKAGES),
                 }
                 done = _run(bubblewrap, room, machine, targets)
