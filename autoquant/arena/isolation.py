@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autoquant.arena.sessions.confinement import Confinement, pid_namespace
+from autoquant.arena.sessions.place import of_no_place
 from autoquant.arena.sessions.proof import prove_sessions
 from autoquant.arena.sessions.walls import Room, around, session_seal, shows_too_much
 from autoquant.errors import AutoQuantError, HarnessFault, UserError
@@ -189,16 +190,17 @@ def _cannot(
         plan = harness.session(racer, _request(room), machine)
     except HarnessFault as error:
         return error.message
-    seal = session_seal(bubblewrap, room, replace(plan, cwd=room.worktree), {}, machine)
+    told = of_no_place(racer, plan, machine.env)
+    seal = session_seal(bubblewrap, room, replace(plan, cwd=room.worktree), told, machine)
     if shown := shows_too_much(seal, hidden):
         return f"cannot be sealed: {shown}"
     if not isinstance(harness, AgentHarness):
         return ""
-    asked = (plan.argv[0], "--version")
+    asked = (*around(seal), plan.argv[0], "--version")
     if asked not in answers:
         keeps = {name: str(room.home / path) for name, path in harness.keeps.items()}
         env = {"PATH": machine.env.get("PATH", ""), "HOME": str(room.home), "TMPDIR": str(room.temporary), **keeps}
-        answer = machine.ask((*around(seal), *asked), env)
+        answer = machine.ask(asked, env)
         if answer is not None and answer.code == 0:
             answers[asked] = ""
         else:

@@ -216,6 +216,15 @@ def test_a_machine_where_both_sides_are_sealed_is_ok(world: RaceWorld):
     assert "sealed; agents: bubblewrap 0.8.0; strategy code: bubblewrap 0.8.0" in show(answer)
 
 
+@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
+def test_the_seal_is_judged_with_the_certificates_that_sessions_are_shown(world: RaceWorld, name: str):
+    secret = world.data_root.parent
+    world.racer("a", "", env=f'{{ {name} = "/nowhere:{secret}" }}')
+    answer = ask(world, skip=False)
+    assert "evident" == answer.isolation.level
+    assert f"cannot be sealed: {secret}, which it needs, holds {world.state}" in show(answer)
+
+
 @pytest.mark.parametrize("side", ["strategy", "agents"])
 def test_one_open_side_makes_it_evident_and_says_which_and_why(
     world: RaceWorld, monkeypatch: pytest.MonkeyPatch, side: str

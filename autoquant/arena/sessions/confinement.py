@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autoquant.arena.sessions.walls import around, room_of, session_seal, shows_too_much
+from autoquant.arena.sessions.walls import around, leads_elsewhere, room_of, session_seal, shows_too_much
 from autoquant.errors import HarnessFault
 from autoquant.harness import SessionPlan
 from autoquant.harness.machine import Machine
@@ -52,7 +52,10 @@ class Confinement:
             return lambda plan, env: self.prefix
 
         def sealed(plan: SessionPlan, env: Mapping[str, str]) -> tuple[str, ...]:
-            seal = session_seal(self.bubblewrap, room_of(layout, competitor), plan, env, machine)
+            room = room_of(layout, competitor)
+            if moved := leads_elsewhere(room, layout.root):
+                raise HarnessFault(f"{competitor}: cannot be sealed ({moved})", "remove the link, then resume")
+            seal = session_seal(self.bubblewrap, room, plan, env, machine)
             if plan.writes and competitor not in self.lending:
                 shown = f"it would have to write in {plan.writes[0]}"
                 raise HarnessFault(f"{competitor}: cannot be sealed any more ({shown})", "start the arena again")

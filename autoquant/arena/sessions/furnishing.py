@@ -33,6 +33,7 @@ def furnish(layout: RaceLayout, competitor: str, plan: SessionPlan) -> None:
     """
     home, temporary = home_of(layout, competitor), temporary_of(layout, competitor)
     try:
+        own_folder(home.parent)  # before anything in it is emptied
         own_folder(home)
         own_folder(temporary)
         _clear(temporary)

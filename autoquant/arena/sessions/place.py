@@ -76,6 +76,17 @@ def environment(
     """Everything the session's program sees of the environment; nothing else of the arena's is passed on."""
     home = home_of(layout, competitor.name)
     temporary = temporary_of(layout, competitor.name)
+    return {
+        **of_no_place(competitor, plan, surroundings),
+        "PATH": f"{python_folder(layout)}{os.pathsep}{surroundings.get('PATH', os.defpath)}",
+        "HOME": str(home),
+        "TMPDIR": str(temporary),
+        process.RUN_MARK: run_mark(layout, competitor.name),
+    }
+
+
+def of_no_place(competitor: Competitor, plan: SessionPlan, surroundings: Mapping[str, str]) -> dict[str, str]:
+    """The part of `environment` that is the same in every race."""
     names = (*PASSED_ON, *competitor.pass_env)
     return {
         **{name: surroundings[name] for name in names if name in surroundings},
@@ -83,8 +94,4 @@ def environment(
         "TERM": "dumb",
         **plan.env,
         **competitor.env,
-        "PATH": f"{python_folder(layout)}{os.pathsep}{surroundings.get('PATH', os.defpath)}",
-        "HOME": str(home),
-        "TMPDIR": str(temporary),
-        process.RUN_MARK: run_mark(layout, competitor.name),
     }

@@ -6,6 +6,7 @@ archives, rivals, sockets, the user's own files. Its network is the host's, sinc
 
 from __future__ import annotations
 
+import os
 import sys
 import sysconfig
 from collections.abc import Iterable, Mapping
@@ -27,6 +28,7 @@ SETTINGS = (
 )  # fmt: skip
 """Files of /etc without a secret that programs look for: names, certificates, time zone, libraries, shells."""
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
+"""Variables that name a file or a folder; OpenSSL takes several folders."""
 _INSIDE = Path(__file__).with_name("inside.py")
 
 
@@ -67,7 +69,7 @@ def room_of(layout: RaceLayout, competitor: str) -> Room:
 
 def session_seal(bubblewrap: str, room: Room, plan: SessionPlan, env: Mapping[str, str], machine: Machine) -> Seal:
     """The seal around one session."""
-    named = [Path(env[name]) for name in CERTIFICATES if env.get(name)]
+    named = [Path(path) for name in CERTIFICATES for path in env.get(name, "").split(os.pathsep) if path]
     read = (
         *machine_files(), *interpreter_files(), *program_files(plan.argv[0], machine), *room.read, *plan.reads, *named,
         _INSIDE,
@@ -96,4 +98,17 @@ def shows_too_much(seal: Seal, secret: Iterable[Path]) -> str:
         for mount in (real, *real.parents):
             if mount in mounts:
                 return f"{mounts[mount]}, which it needs, holds {place}"
+    return ""
+
+
+def leads_elsewhere(room: Room, folder: Path) -> str:
+    """Which place of a room is not its own real path below the race's `folder`; empty when each is.
+
+    A session that was not sealed, an earlier one or a rival's, may have put a link there: what that leads to would be
+    mounted, and writable.
+    """
+    root = real_path(folder)
+    for place in (room.worktree, room.home, room.temporary, *room.read):
+        if (real := real_path(place)) != root / place.relative_to(folder):
+            return f"{place} leads to {real}"
     return ""

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from autoquant.arena.sessions.confinement import Confinement
 from autoquant.arena.sessions.furnishing import furnish
 from autoquant.arena.sessions.place import home_of, temporary_of
 from autoquant.errors import HarnessFault
 from autoquant.harness import SessionPlan
+from autoquant.harness.machine import Machine
 from autoquant.ledger.layout import RaceLayout
 
 
@@ -81,6 +83,38 @@ def test_credentials_are_linked_and_one_the_program_renewed_in_place_stays(layou
     linked.write_text("renewed")
     furnish(layout, "a", plan(links={".cli/auth.json": mine}))
     assert ("renewed", "token") == (linked.read_text(), mine.read_text())
+
+
+def test_a_link_in_place_of_both_empties_no_folder_of_others(layout: RaceLayout, tmp_path: Path):
+    (tmp_path / "mine" / "tmp").mkdir(parents=True)
+    (tmp_path / "mine" / "tmp" / "kept").write_text("kept")
+    layout.homes.mkdir(parents=True)
+    (layout.homes / "a").symlink_to(tmp_path / "mine")
+    furnish(layout, "a", plan())
+    assert "kept" == (tmp_path / "mine" / "tmp" / "kept").read_text()
+
+
+@pytest.mark.parametrize("swapped", ["worktrees/a", "homes/a", "homes", "repositories/a.git", "prompts/a.md"])
+def test_a_place_that_an_unsealed_session_swapped_for_a_link_is_not_mounted(
+    layout: RaceLayout, tmp_path: Path, swapped: str
+):
+    """Sealed, it would show what the link leads to, and let the session write there."""
+    (tmp_path / "mine").mkdir()
+    sealed = Confinement(bubblewrap="/usr/bin/bwrap").around(layout, "a", Machine({}, tmp_path, is_root=False))
+    assert sealed(plan(), {})
+    (layout.root / swapped).parent.mkdir(parents=True, exist_ok=True)
+    (layout.root / swapped).symlink_to(tmp_path / "mine")
+    with pytest.raises(HarnessFault, match=f"cannot be sealed .*{swapped}.* leads to {tmp_path / 'mine'}"):
+        sealed(plan(), {})
+
+
+def test_a_state_folder_behind_the_users_own_link_can_be_sealed(tmp_path: Path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "state").symlink_to(tmp_path / "disk")
+    layout = RaceLayout(tmp_path / "state", "race")
+    assert Confinement(bubblewrap="/usr/bin/bwrap").around(layout, "a", Machine({}, tmp_path, is_root=False))(
+        plan(), {}
+    )
 
 
 def test_a_login_that_is_not_wanted_any_more_is_taken_away_and_the_users_file_is_not(

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -168,7 +169,8 @@ def test_racers_of_one_account_take_turns_when_the_account_allows_one_session(st
     assert {"a": "done", "b": "done", "c": "done"} == stand.ended()
 
 
-def test_in_a_pid_namespace_even_an_unmarked_orphan_of_an_orphan_is_gone(stand: Stand):
+@pytest.mark.parametrize("sealed", [False, True])
+def test_in_a_pid_namespace_even_an_unmarked_orphan_of_an_orphan_is_gone(stand: Stand, sealed: bool):
     confinement = pid_namespace(Machine.here())
     if not confinement.prefix:
         pytest.skip(confinement.problem)
@@ -176,6 +178,12 @@ def test_in_a_pid_namespace_even_an_unmarked_orphan_of_an_orphan_is_gone(stand: 
     child = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {hidden!r}], env={{}})\n"
     wait = "while not os.path.exists('hidden'): time.sleep(0.01)\n"
     stand.join("a", child + wait + "submit(); submit()\nprint(os.getpid())")
+    if sealed:  # its script is nowhere but in its own worktree
+        confinement = replace(confinement, bubblewrap=confinement.prefix[0])
+        script = stand.referee.prepare("a") / "a.py"
+        (stand.layout.root / "a.py").rename(script)
+        (racer,) = stand.competitors
+        stand.competitors = [replace(racer, argv=(racer.argv[0], str(script), *racer.argv[2:]))]
     stand.supervisor(confinement=confinement).run()
     assert [("exited", 0)] == stand.ends()
     assert int((stand.layout.logs / "a" / "0001.stdout").read_text()) < 10
