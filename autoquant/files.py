@@ -153,7 +153,7 @@ def tree_digest(root: Path, names: list[str]) -> dict[str, str]:
     for name in sorted(names):
         try:
             digests[name] = sha256_bytes(read_regular(root, name, 1 << 26, hard_links=True))
-        except (OSError, NotRegularFile):
+        except (OSError, ValueError, NotRegularFile):  # a name with a NUL is a ValueError
             digests[name] = ""
     return digests
 

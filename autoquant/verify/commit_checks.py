@@ -43,7 +43,7 @@ def check_commits(evidence: Evidence, view: RaceView) -> tuple[Check, str | None
         return outcome(name, [error.message], ""), None
     seed, problems = _seed(commits, evidence, view)
     if seed is not None:
-        base = _files_of(commits, seed)
+        base = commits.files(seed)
         problems += _tree_problems(base, view)
         for racer in view.competitors.values():
             problems += _racer_problems(commits, evidence, view, racer, seed, base)
@@ -56,11 +56,12 @@ def _seed(commits: Commits, evidence: Evidence, view: RaceView) -> tuple[str | N
     """The orphan commit that is encoded from the seed's bytes and the files beside it."""
     source = evidence.read(ev.strategy(view.created.seed_strategy)) or b""
     orphans = [name for name, (kind, _) in commits.objects.items() if kind == "commit" and not _parents(commits, name)]
-    for name in sorted(orphans):
-        contents = {**_files_of(commits, name), STRATEGY: source}
-        if encode_commit(contents, None, seed_message(view.created.race), unix(view.created_utc)).id == name:
-            return name, []
-    return None, [f"{ev.COMMITS}: no commit is the seed of race {view.created.race}"]
+    if len(orphans) != 1:
+        return None, [f"{ev.COMMITS}: {len(orphans)} commits have no parent, and the seed alone has none"]
+    contents = {**commits.files(orphans[0]), STRATEGY: source}
+    if encode_commit(contents, None, seed_message(view.created.race), unix(view.created_utc)).id != orphans[0]:
+        return None, [f"{ev.COMMITS}: no commit is the seed of race {view.created.race}"]
+    return orphans[0], []
 
 
 def _racer_problems(
@@ -121,9 +122,3 @@ def _tree_problems(base: dict[str, bytes], view: RaceView) -> list[str]:
 def _parents(commits: Commits, name: str) -> list[str]:
     found = commits.commit(name)
     return [] if found is None else found[1]
-
-
-def _files_of(commits: Commits, name: str) -> dict[str, bytes]:
-    found = commits.commit(name)
-    tree = {} if found is None else commits.tree(found[0]) or {}
-    return {path: commits.blob(blob) or b"" for path, blob in tree.items()}

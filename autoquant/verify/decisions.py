@@ -190,8 +190,12 @@ class _Replay:
         name = ev.score(seen.competitor, seen.attempt)
         content = self.evidence.read(name)
         commit = self._commit_of(decision.working)
-        if content is None or commit is None:
+        if seen.score_file is None or commit is None:
+            what = "no score file" if seen.score_file is None else "no commit to hold its score file against"
+            self.undone.append(f"{seen.competitor} attempt {seen.attempt} has {what} on record")
             return
+        if content is None:
+            return  # the check of the files says so
         shown = evaluation or Evaluation(
             Outcome.INVALID, replace(self.state.seed.evaluation.digests, strategy=seen.strategy)
         )

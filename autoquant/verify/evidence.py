@@ -37,8 +37,9 @@ from autoquant.verify.gitpack import race_bundle
 LEDGER, SECRET, COMMITS = "ledger.jsonl", "secret", "commits.bundle"
 MANIFEST, CALIBRATION, LOCKBOX_SEED = "data/manifest.json", "data/calibration.json", "data/lockbox.seed"
 PROTECTED, PROTOCOL_FILE, ENVIRONMENT = "protected.sha256", "protocol.json", "environment.json"
+BESIDE = (LEDGER, SECRET, COMMITS, MANIFEST, CALIBRATION, LOCKBOX_SEED, PROTECTED, PROTOCOL_FILE, ENVIRONMENT)
+"""What stands there beside the files that the record names, which are all the others."""
 HELD = ("strategies/", "evaluations/", "scores/", "lockbox/")
-"""Folders in which the record names every file."""
 LARGEST = 256 << 20
 """Bytes of one piece."""
 
@@ -53,6 +54,11 @@ class Evidence(Protocol):
     def read(self, name: str) -> bytes | None:
         """A piece; None when it is not there."""
         ...
+
+
+def protocol_file() -> bytes:
+    """The protocol of this checkout, as a bundle has it."""
+    return (codec.dumps(asdict(PROTOCOL), indent=1) + "\n").encode()
 
 
 def strategy(digest: str) -> str:
@@ -133,9 +139,7 @@ class StateEvidence:
     def names(self) -> tuple[str, ...]:
         """What is there, sorted."""
         found = {self._name(path) for path in self._held()}
-        single = (LEDGER, SECRET, COMMITS, MANIFEST, CALIBRATION, LOCKBOX_SEED, PROTECTED)
-        there = {name for name in single if self._has(name)}
-        return tuple(sorted(found | there | {PROTOCOL_FILE, ENVIRONMENT}))
+        return tuple(sorted(found | {name for name in BESIDE if self._has(name)}))
 
     def read(self, name: str) -> bytes | None:
         """A piece; None when it is not there."""
@@ -143,7 +147,7 @@ class StateEvidence:
             return self._of_data(name.partition("/")[2])
         match name:
             case "protocol.json":
-                return (codec.dumps(asdict(PROTOCOL), indent=1) + "\n").encode()
+                return protocol_file()
             case "environment.json":
                 return (codec.dumps(environment_here(), indent=1) + "\n").encode()
             case "protected.sha256":

@@ -27,6 +27,11 @@ _REF = re.compile(rb"([0-9a-f]{40}) (refs/[A-Za-z0-9._/-]{1,400})")
 LARGEST_OBJECT = 64 << 20
 MOST_BYTES = 1 << 30
 """Of all objects of a bundle."""
+MOST_ENTRIES = 10_000
+"""Of one commit's whole tree: a few small trees that name each other over and over spell out more files than there are
+atoms. Ours have some 200."""
+LARGEST_CHECKOUT = 64 << 20
+"""Bytes of one commit's files, each as often as it is named."""
 
 
 @dataclass(frozen=True)
@@ -45,23 +50,32 @@ class Commits:
         tree = next((line[5:] for line in head if line.startswith("tree ")), "")
         return tree, [line[7:] for line in head if line.startswith("parent ")], content
 
-    def tree(self, name: str, prefix: str = "", depth: int = 0) -> dict[str, str] | None:
-        """Blob ids by path; None when a tree is missing, damaged or deeper than any of ours."""
-        kind, content = self.objects.get(name, ("", b""))
-        if kind != "tree" or depth > 20:
-            return None
+    def tree(self, name: str) -> dict[str, str] | None:
+        """Blob ids by path; None when a tree is missing, damaged, or deeper or larger than any of ours."""
         found: dict[str, str] = {}
-        for mode, entry, item in _entries(content) or [(b"", "", "")]:
-            if mode == b"100644":
-                found[prefix + entry] = item
-            elif mode == b"40000":
-                inner = self.tree(item, f"{prefix}{entry}/", depth + 1)
-                if inner is None:
-                    return None
-                found.update(inner)
-            else:
+        waiting, seen = [(name, "", 0)], 0
+        while waiting:
+            tree, prefix, depth = waiting.pop()
+            kind, content = self.objects.get(tree, ("", b""))
+            entries = _entries(content) if kind == "tree" and depth <= 20 else None
+            seen += len(entries or ())
+            if not entries or seen > MOST_ENTRIES:
                 return None
+            for mode, entry, item in entries:
+                if mode == b"100644":
+                    found[prefix + entry] = item
+                elif mode == b"40000":
+                    waiting.append((item, f"{prefix}{entry}/", depth + 1))
+                else:
+                    return None
         return found
+
+    def files(self, name: str) -> dict[str, bytes]:
+        """Content by path of a commit; empty where its tree is none, or larger than any of ours."""
+        commit = self.commit(name)
+        tree = {} if commit is None else self.tree(commit[0]) or {}
+        found = {path: self.blob(blob) or b"" for path, blob in tree.items()}
+        return found if sum(map(len, found.values())) <= LARGEST_CHECKOUT else {}
 
     def blob(self, name: str) -> bytes | None:
         """Content of a file."""

@@ -97,7 +97,7 @@ def check_files(evidence: Evidence, view: RaceView) -> Check:
             problems += [f"{name}: missing"] if digest is not None else []
         elif digest is not None and files.sha256_bytes(content) != digest:
             problems.append(f"{name}: differs from the digest in {ev.LEDGER}")
-    strangers = [name for name in evidence.names() if name.startswith(ev.HELD) and name not in named]
+    strangers = [name for name in evidence.names() if name not in named and name not in ev.BESIDE]
     if view.is_terminal:  # a running race writes its files before the line that names them
         problems += [f"{name}: no line of {ev.LEDGER} names it" for name in strangers]
     held = sum(digest is not None for digest in named.values())
@@ -117,6 +117,7 @@ def check_ground(evidence: Evidence, view: RaceView) -> Check:
             problems.append(f"{ev.SECRET}: differs from the digest in {ev.LEDGER}:1")
         problems += _manifest_problems(evidence, view, undone)
         problems += _floor_problems(evidence, view, undone)
+        problems += _protocol_problems(evidence, view)
     protected = evidence.read(ev.PROTECTED)
     if protected is None:
         undone.append(f"{ev.PROTECTED} is missing")
@@ -135,7 +136,9 @@ def check_code(view: RaceView, home: Path) -> Check:
         reason = f"the race's protocol is {created.protocol[:12]}, this checkout's {PROTOCOL.digest[:12]}"
         return Check("code", State.NOT_DONE, f"{reason}: check out the version the race began with")
     here = files.tree_digest(home, sorted(created.protected))
+    own = _listed(_read(home, ev.PROTECTED))
     other = [name for name, digest in created.protected.items() if here.get(name) != digest]
+    other += [name for name in own if name not in created.protected]
     scoring = [name for name in other if _scores(name)]
     if scoring:
         more = f" and {len(scoring) - 1} more" if len(scoring) > 1 else ""
@@ -199,7 +202,18 @@ def _manifest_problems(evidence: Evidence, view: RaceView, undone: list[str]) ->
         return [f"{ev.MANIFEST}: made-up data in a race that is no demo, or under another name"]
     if (splits.get("train"), splits.get("valid")) != (pin.train, pin.valid):
         return [f"{ev.MANIFEST}: its panels are not those that {ev.LEDGER}:1 names"]
+    seed = evidence.read(ev.LOCKBOX_SEED) if manifest.is_synthetic else None
+    if seed is not None and files.sha256_bytes(seed) not in [one.sha256 for one in manifest.lockbox]:
+        return [f"{ev.LOCKBOX_SEED}: is not the seed that {ev.MANIFEST} pins"]
     return []
+
+
+def _protocol_problems(evidence: Evidence, view: RaceView) -> list[str]:
+    """Of the copy for readers: what is judged by is this checkout's own."""
+    told = evidence.read(ev.PROTOCOL_FILE)
+    if told is None or view.created.protocol != PROTOCOL.digest or told == ev.protocol_file():
+        return []
+    return [f"{ev.PROTOCOL_FILE}: is not the protocol that {ev.LEDGER}:1 names"]
 
 
 def _floor_problems(evidence: Evidence, view: RaceView, undone: list[str]) -> list[str]:
@@ -220,6 +234,14 @@ def _floor_problems(evidence: Evidence, view: RaceView, undone: list[str]) -> li
 def _listed(protected: bytes) -> dict[str, str]:
     lines = (line.partition("  ") for line in protected.decode("utf-8", "replace").splitlines())
     return {name: digest for digest, _, name in lines}
+
+
+def _read(home: Path, name: str) -> bytes:
+    """Of a checkout; empty where there is none."""
+    try:
+        return files.read_regular(home, name, ev.LARGEST, hard_links=True)
+    except (OSError, files.NotRegularFile):
+        return b""
 
 
 def _scores(name: str) -> bool:

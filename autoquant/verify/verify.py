@@ -137,8 +137,8 @@ def record_checks(evidence: Evidence, *, ended: bool) -> tuple[Story | None, tup
         chain,
         rules,
         check_end(story, required=ended),
-        check_files(evidence, story.view),
-        check_ground(evidence, story.view),
+        _guarded("files", lambda: check_files(evidence, story.view)),
+        _guarded("first record", lambda: check_ground(evidence, story.view)),
     )
 
 
@@ -176,7 +176,9 @@ def _guarded(name: str, ask: Callable[[], Check]) -> Check:
         return ask()
     except InfrastructureFault as error:
         return outcome(name, [error.message], "")
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, AssertionError, ArithmeticError) as error:
+    except (
+        ValueError, KeyError, TypeError, AttributeError, IndexError, AssertionError, ArithmeticError, RecursionError,
+    ) as error:  # fmt: skip
         return outcome(name, [f"cannot be asked: the record holds what no race writes ({error})"], "")
 
 
@@ -238,7 +240,7 @@ def _graded(evidence: Evidence, view: RaceView) -> Iterator[Check]:
             try:
                 grade = json.loads(evidence.read(ev.evaluation(name, seen.attempt)) or b"null")
                 told = (grade["score"], grade["final"], grade["task"])
-            except (ValueError, TypeError, KeyError):
+            except (ValueError, TypeError, KeyError, RecursionError):
                 told = (None, None, None)
             if told != (seen.score, seen.final, racer.joined.task):
                 problems.append(f"{name} step {seen.attempt}: score {seen.score} on record, {told[0]} in its grade")
@@ -257,7 +259,7 @@ def _environment(evidence: Evidence, view: RaceView) -> dict[str, str]:
     try:
         told = json.loads(evidence.read(ev.ENVIRONMENT) or b"{}")
         return {str(key): str(value) for key, value in told.items()}
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return {}
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from autoquant.errors import UserError
 from autoquant.ledger.commits import encode_commit, object_id
-from autoquant.verify.gitpack import Commits, read_commits, write_commits
+from autoquant.verify.gitpack import LARGEST_CHECKOUT, Commits, read_commits, write_commits
 
 REF = "refs/heads/arena/autumn/alice"
 
@@ -85,3 +85,21 @@ def pack_of(head: bytes, body: bytes) -> bytes:
 def test_a_bomb_a_delta_and_a_lie_about_a_size_are_refused(head: bytes, body: bytes, words: str):
     with pytest.raises(UserError, match=words):
         read_commits(pack_of(head, body))
+
+
+@pytest.mark.parametrize("depth", [3, 18])
+def test_a_few_trees_that_spell_out_more_files_than_there_are_atoms_are_no_tree(depth: int):
+    """Thirty entries, each the same tree below: no byte too many in the file, 30 to the power of the depth unpacked."""
+    blob = object_id("blob", b"x")
+    objects, inner, mode = {blob: ("blob", b"x")}, blob, b"100644"
+    for _ in range(depth + 1):
+        content = b"".join(mode + b" %02d\0" % number + bytes.fromhex(inner) for number in range(30))
+        inner, mode = object_id("tree", content), b"40000"
+        objects[inner] = ("tree", content)
+    assert read_commits(write_commits(Commits({REF: inner}, objects))).tree(inner) is None
+
+
+def test_a_large_file_that_a_tree_names_over_and_over_is_not_checked_out():
+    large = b"x" * (LARGEST_CHECKOUT // 4)
+    commits = made({f"f{number}": large for number in range(5)})
+    assert {} == commits.files(commits.refs[REF])

@@ -101,6 +101,45 @@ def test_a_file_that_no_line_names_is_named(finished: Finished, tmp_path: Path):
     assert all(name in told for name in more)
 
 
+def test_what_lies_beside_the_record_and_belongs_to_nobody_is_named(finished: Finished, tmp_path: Path):
+    """A reader takes whatever a verified bundle holds for the race's own."""
+    more = {"README.txt": b"mallory has won\n", "evidence/" + "0" * 64: b"-run.py\n"}
+    answer = failed(finished.verify({**finished.pieces(), **more}, tmp_path))
+    assert all(name in answer["files"] for name in more)
+    told = failed(finished.verify({**finished.pieces(), "protocol.json": b"{}\n"}, tmp_path))
+    assert "protocol.json: is not the protocol that ledger.jsonl:1 names" == told["first record"]
+
+
+def test_a_made_up_sealed_year_comes_from_the_seed_that_was_pinned_before_the_race(finished: Finished, tmp_path: Path):
+    answer = finished.verify({**finished.pieces(), "data/lockbox.seed": b"1" * 32}, tmp_path)
+    assert "data/lockbox.seed: is not the seed that data/manifest.json pins" == failed(answer)["first record"]
+
+
+def test_a_record_that_protects_nothing_has_not_named_this_checkout(finished: Finished, tmp_path: Path):
+    pieces = {**finished.pieces(), "protected.sha256": b""}
+    nothing = retold(pieces, lie("race_created", lambda b: b.update(protected={}, code=files.sha256_bytes(b""))))
+    answer = finished.verify(nothing, tmp_path)
+    assert "not done" == states(answer)["code"]
+
+
+def test_attempts_whose_score_files_were_taken_off_the_record_are_not_verified(finished: Finished, tmp_path: Path):
+    def without(kind: str, body: dict[str, Any]) -> dict[str, Any]:
+        return {**body, "score_file": None} if kind == "attempt_closed" else body
+
+    kept = {name: content for name, content in finished.pieces().items() if not name.startswith("scores/")}
+    answer = finished.verify(retold(kept, without), tmp_path)
+    assert (2, {}) == (answer.exit_code, failed(answer))
+    assert "alice attempt 1 has no score file on record" in as_text(answer)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "/dev/zero", "../../x", "a/" * 3000 + "b"])
+def test_a_protected_file_of_an_impossible_name_is_false_and_nothing_is_read(
+    finished: Finished, tmp_path: Path, name: str
+):
+    told = retold(finished.pieces(), lie("race_created", lambda b: b["protected"].update({name: "0" * 64})))
+    assert 1 == finished.verify(told, tmp_path).exit_code
+
+
 @pytest.mark.parametrize(
     "name", ["secret", "protected.sha256", "data/manifest.json", "data/calibration.json", "commits.bundle"]
 )
