@@ -71,8 +71,18 @@ def stationary_counts(rng: np.random.Generator, samples: int, days: int, mean_bl
         raise ValueError(f"{samples} samples of {days} days in blocks of {mean_block}: each is at least 1")
     starts = rng.integers(days, size=(samples, days), dtype=np.int32)
     begins = rng.random((samples, days), dtype=np.float32) < 1.0 / mean_block
-    cells = stationary_days(starts, begins, axis=1) + np.int64(days) * np.arange(samples)[:, None]
-    return np.bincount(cells.ravel(), minlength=samples * days).reshape(samples, days).astype(np.float64)
+    begins[:, 0] = True
+    # Counted by blocks, not by days: one more from a block's first day on, one less from the day behind its last.
+    places = np.flatnonzero(begins)
+    first = starts.ravel()[places].astype(np.int64)
+    behind = first + np.diff(places, append=begins.size)
+    row = places // days * (days + 1)
+    around = behind > days
+    more = np.concatenate([row + first, row[around]])
+    less = np.concatenate([row + np.minimum(behind, days), (row + behind)[around] - days])
+    size = samples * (days + 1)
+    steps = np.bincount(more, minlength=size) - np.bincount(less, minlength=size)
+    return np.cumsum(steps.reshape(samples, days + 1)[:, :days], axis=1).astype(np.float64)
 
 
 def counted_sharpes(counts: Floats, panel: Floats) -> Floats:
