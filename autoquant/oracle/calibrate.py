@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+CALIBRATION_SEED = 20190901
+"""Of every stored floor: a free choice among seeds would be a choice among floors."""
 CHUNK = 20
 """Samples traded at once: small enough that a bar's arrays stay in the cache."""
 

@@ -12,7 +12,7 @@ from autoquant import cli, codec, files, scale
 from autoquant.errors import ConfigError, DataError, UserError
 from autoquant.executor import LocalPool
 from autoquant.market import data_directory, load_manifest, load_panel
-from autoquant.oracle.calibrate import NoiseFloor
+from autoquant.oracle.calibrate import CALIBRATION_SEED, NoiseFloor
 from autoquant.oracle.calibrate import calibrate as measure_floor
 from autoquant.oracle.folds import Window, train_windows, valid_windows
 from autoquant.oracle.judge import Judge, Pins
@@ -22,7 +22,6 @@ from autoquant.sandbox import strategy_seal
 
 CALIBRATION_FILE = "calibration.json"
 SCORE_FILE = "score.json"
-CALIBRATION_SEED = 20190901
 PROTECTED_LIST = "protected.sha256"
 _LIMITS = PROTOCOL.limits
 HINTS = {

@@ -21,8 +21,8 @@ Refused while a competitor may go on or the lockbox is not closed. Afterwards no
 secret is out. The same race gives the same bytes. A bundle of the graded track: --state-dir state/tasks."""
 
 VERIFY = """Check a bundle from anybody, or a race of your own, without trusting who ran it: chain, files, budgets,
-every decision, accepted commits, lockbox; then the seed, every accepted attempt and every lockbox entry are evaluated
-again on your own data, to the last digit.
+every decision, accepted commits, lockbox; then the noise floor is measured, and the seed, every accepted attempt and
+every lockbox entry are evaluated again on your own data, to the last digit.
 
 Exit code: 0 everything holds, 1 something is false, 2 not everything could be checked (each line says why), 4 this
 machine failed and nothing is said."""

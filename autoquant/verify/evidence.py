@@ -230,6 +230,15 @@ def manifest_of(evidence: Evidence) -> Manifest | None:
         return None
 
 
+def floor_of(evidence: Evidence) -> NoiseFloor | None:
+    """The noise floor of the race; None when it is missing or unreadable."""
+    content = evidence.read(CALIBRATION)
+    try:
+        return None if content is None else codec.loads(NoiseFloor, content, CALIBRATION)
+    except AutoQuantError:
+        return None
+
+
 def _plain(root: Path, name: str) -> bytes | None:
     try:
         return files.read_regular(root, name, LARGEST, hard_links=True)

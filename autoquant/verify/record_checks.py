@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autoquant import codec, files
-from autoquant.errors import AutoQuantError, LedgerError
+from autoquant import files
+from autoquant.errors import LedgerError
 from autoquant.ledger import records as r
 from autoquant.ledger.chain import chain_of
 from autoquant.ledger.replay import Replayer
 from autoquant.ledger.views import RaceView
 from autoquant.market.manifest import SYNTHETIC
-from autoquant.oracle.calibrate import NoiseFloor
 from autoquant.protocol import PROTOCOL
 from autoquant.verify import evidence as ev
 from autoquant.verify.evidence import Evidence
@@ -217,13 +216,11 @@ def _protocol_problems(evidence: Evidence, view: RaceView) -> list[str]:
 
 
 def _floor_problems(evidence: Evidence, view: RaceView, undone: list[str]) -> list[str]:
-    content, created = evidence.read(ev.CALIBRATION), view.created
-    if content is None:
+    floor, created = ev.floor_of(evidence), view.created
+    if evidence.read(ev.CALIBRATION) is None:
         undone.append(f"{ev.CALIBRATION} is missing")
         return []
-    try:
-        floor = codec.loads(NoiseFloor, content, ev.CALIBRATION)
-    except AutoQuantError:
+    if floor is None:
         return [f"{ev.CALIBRATION}: cannot be read"]
     named = (created.noise_floor, created.noise_floor_samples, created.noise_floor_digest)
     if (floor.value, floor.samples, floor.digest) != named:

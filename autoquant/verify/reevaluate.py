@@ -9,8 +9,10 @@ from typing import Any
 from autoquant.executor import Executor
 from autoquant.ledger.judged import SEED
 from autoquant.ledger.views import AttemptView, RaceView
+from autoquant.oracle.judge import NO_SECRET
 from autoquant.oracle.records import Confirmation, Evaluation, Outcome
 from autoquant.oracle.reference import BUY_AND_HOLD
+from autoquant.protocol import PROTOCOL
 from autoquant.ratchet.decide import CAUSALITY
 from autoquant.verify import evidence as ev
 from autoquant.verify.compare import TOLERANCE, difference
@@ -21,6 +23,9 @@ from autoquant.verify.records import Check, outcome
 from autoquant.verify.work import Answer, Depth, Evaluator, PanelSource, Work
 
 Progress = Callable[[int, int], None]
+FLOOR = "noise floor"
+MOST_SAMPLES = 10 * PROTOCOL.calibration.samples
+"""Of a noise floor that is measured again: a stranger's number of them costs the verifier's time."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,29 @@ def check_again(
     how = "to the last digit" if exact else f"within {TOLERANCE:g} (another environment than the race's)"
     more = f" and {len(undone) - 1} more" if len(undone) > 1 else ""
     return outcome(name, problems, f"{len(expected)} evaluations repeated {how}{words}", "".join(undone[:1]) + more)
+
+
+def check_floor(
+    evidence: Evidence, view: RaceView, panel: PanelSource, executor: Executor, evaluator: Evaluator, *, jobs: int
+) -> Check:
+    """The noise floor, which every acceptance has to beat, measured again: it comes from the seed and the data alone.
+
+    Under the mask of no race, as calibration draws it; within `TOLERANCE`, and whatever code it names: `start` takes
+    one that was measured before the last update.
+    """
+    told, source = ev.floor_of(evidence), evidence.read(_seed_name(view))
+    if told is None or source is None:
+        return outcome(FLOOR, [], "", f"{ev.CALIBRATION} or the seed is missing")
+    if not 1 <= told.samples <= MOST_SAMPLES:
+        return outcome(FLOOR, [], "", f"its {told.samples:,} samples are more than are drawn again ({MOST_SAMPLES:,})")
+    work = Work("the noise floor", Depth.FLOOR, panel, view.created.code, NO_SECRET, source, 0, jobs, told.samples)
+    (answer,) = executor.map(evaluator, [work])
+    if answer.floor is None:
+        return outcome(FLOOR, [], "", answer.fault or "no answer")
+    again = replace(answer.floor, digests=replace(answer.floor.digests, code=told.digests.code))
+    found = difference(told, again, TOLERANCE)
+    text = f"{told.value:.4f} from {told.samples:,} samples of the seed's returns, as measured again"
+    return outcome(FLOOR, [f"measured again: {found}"] if found else [], text)
 
 
 def _add_attempt(evidence: Evidence, seen: AttemptView, add: Callable[..., None]) -> None:

@@ -33,7 +33,7 @@ from autoquant.verify.record_checks import (
     check_ground,
 )
 from autoquant.verify.records import Check, State, Verification, outcome
-from autoquant.verify.reevaluate import check_again, sealed_work, valid_work
+from autoquant.verify.reevaluate import check_again, check_floor, sealed_work, valid_work
 from autoquant.verify.sealed_checks import check_lockbox, fetched_record
 from autoquant.verify.work import Evaluator, evaluate
 
@@ -195,6 +195,7 @@ def _again(evidence: Evidence, view: RaceView, options: VerifyOptions, *, exact:
         if found.panel is None:
             yield Check(VALID_AGAIN, State.NOT_DONE, found.missing)
         else:
+            yield check_floor(evidence, view, found.panel, executor, options.evaluator, jobs=cores)
             work = valid_work(evidence, view, found.panel, full=options.full, jobs=1)
             words = ": the seed and every " + ("attempt that was run" if options.full else "accepted attempt")
             with options.progress("attempts again") as update:

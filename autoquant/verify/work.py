@@ -14,8 +14,10 @@ from pathlib import Path
 
 from autoquant import codec, files
 from autoquant.errors import AutoQuantError, DataError
+from autoquant.executor import LocalPool
 from autoquant.market import Panel, load_panel
 from autoquant.market.synthetic import market_panel
+from autoquant.oracle.calibrate import CALIBRATION_SEED, NoiseFloor, calibrate
 from autoquant.oracle.folds import valid_windows
 from autoquant.oracle.judge import Judge, Pins
 from autoquant.oracle.records import Confirmation, Evaluation, Judgement
@@ -34,6 +36,8 @@ class Depth(StrEnum):
     SEALED = "sealed"
     MARKET = "market"
     """Buy and hold on the sealed year; no strategy."""
+    FLOOR = "floor"
+    """The noise floor, with the seed's weights."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,7 @@ class Work:
     who : for messages; no number depends on it.
     code, secret : of the race; pins and masks.
     jobs : strategy calls at a time; no number depends on it.
+    samples : of the noise floor.
     """
 
     who: str
@@ -73,6 +78,7 @@ class Work:
     source: bytes
     attempt: int
     jobs: int = 1
+    samples: int = 0
 
     @property
     def key(self) -> str:
@@ -85,6 +91,7 @@ class Work:
             "secret": files.sha256_bytes(self.secret),
             "strategy": files.sha256_bytes(self.source),
             "attempt": self.attempt,
+            "samples": self.samples,
         }
         return files.sha256_bytes(codec.dumps(parts).encode())
 
@@ -99,6 +106,7 @@ class Answer:
     """Which cut, which bar."""
     confirmation: Confirmation | None = None
     fault: str = ""
+    floor: NoiseFloor | None = None
 
 
 Evaluator = Callable[[Work], Answer]
@@ -123,6 +131,8 @@ def evaluate(work: Work) -> Answer:
                     seal=strategy_seal(),
                 )
                 return Answer(work.key, judged.evaluation, judged.causality_detail)
+            case Depth.FLOOR:
+                return Answer(work.key, floor=_floor(work, pins))
         judge = _judge_of(work.panel, pins, work.secret, work.jobs)
         judged = judge.screen(work.source, work.attempt)
         deep = _confirmed(judge, work, judged) if work.depth is Depth.CONFIRM else None
@@ -160,6 +170,21 @@ def _judge_of(source: PanelSource, pins: Pins, secret: bytes, jobs: int) -> Judg
     judge = Judge(panel_of(source), valid_windows(), pins=pins, secret=secret, jobs=jobs, seal=strategy_seal())
     atexit.register(judge.close)
     return judge
+
+
+def _floor(work: Work, pins: Pins) -> NoiseFloor:
+    judge = _judge_of(work.panel, pins, work.secret, work.jobs)
+    weights = [run.on_panel(len(judge.panel)) for run in judge.weights(work.source)]
+    with LocalPool("threads", work.jobs) as workers:
+        return calibrate(
+            judge.panel,
+            judge.windows,
+            weights,
+            samples=work.samples,
+            seed=CALIBRATION_SEED,
+            digests=pins.of(work.source),
+            executor=workers,
+        )
 
 
 def _confirmed(judge: Judge, work: Work, judged: Judgement) -> Confirmation | None:

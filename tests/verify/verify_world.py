@@ -58,6 +58,10 @@ def here(jobs: int) -> Iterator[OneByOne]:
     yield OneByOne()
 
 
+def paper_floor(source: bytes, samples: int) -> NoiseFloor:
+    return NoiseFloor(0.3, samples, 1, 0.95, 0.1, 0.98, Digests("p", "c", "d", files.sha256_bytes(source)))
+
+
 def sealed(source: bytes) -> Evaluation:
     told = evaluate(source)
     return replace(told, folds=told.folds[:1], daily_returns=told.daily_returns[:1])
@@ -70,6 +74,8 @@ def on_paper(work: Work) -> Answer:
             return Answer(work.key, sealed(text(0.4)))
         case Depth.SEALED:
             return Answer(work.key, sealed(work.source))
+        case Depth.FLOOR:
+            return Answer(work.key, floor=paper_floor(work.source, work.samples))
     told = evaluate(work.source)
     if work.depth is Depth.SCREEN:
         return Answer(work.key, told, "" if work.attempt == 0 else "cut at bar 1,204")
@@ -85,7 +91,7 @@ class VerifyWorld(World):
     def create(self) -> VerifyWorld:
         seed = files.sha256_bytes(SEED_TEXT)
         manifest = load_manifest(self.data)
-        floor = NoiseFloor(0.3, 200, 1, 0.95, 0.1, 0.98, Digests("p", "c", "d", seed))
+        floor = paper_floor(SEED_TEXT, 200)
         content = codec.dumps(evaluate(SEED_TEXT)).encode()
         for path, written in (
             (self.layout.blob(seed), SEED_TEXT),
