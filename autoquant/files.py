@@ -35,13 +35,22 @@ def atomic_write(path: Path, content: bytes | str, *, mode: int = 0o644, durable
     ------
     InfrastructureFault : the disk refused (full, read-only); the old content is untouched.
     """
-    data = content.encode() if isinstance(content, str) else content
+    with replacing(path, mode=mode, durable=durable) as descriptor:
+        _write_all(descriptor, content.encode() if isinstance(content, str) else content)
+
+
+@contextlib.contextmanager
+def replacing(path: Path, *, mode: int = 0o644, durable: bool = True) -> Iterator[int]:
+    """A descriptor for the new content of `path`, which takes its place when the block ends without an error.
+
+    As `atomic_write`, for what is too large to be held in memory. An OSError of the block counts as the disk's.
+    """
     temporary = path.parent / f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
-            _write_all(descriptor, data)
+            yield descriptor
             if durable:
                 os.fsync(descriptor)
         finally:

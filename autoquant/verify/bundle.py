@@ -7,7 +7,6 @@ Nothing is ever unpacked to disk.
 
 from __future__ import annotations
 
-import io
 import re
 import stat
 import zipfile
@@ -15,7 +14,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 from autoquant import codec, files
 from autoquant.errors import AutoQuantError, UserError
@@ -52,17 +51,19 @@ class Contents:
 
 
 class Writer:
-    """Makes a bundle in memory-saving order: pieces first, as they come, `contents.json` last.
+    """Makes a bundle: pieces first, as they come, `contents.json` last. One piece is in memory at a time.
+
+    A context manager, which ends the zip and leaves `out` open.
 
     Parameters
     ----------
     race : name of the race.
+    out : an empty file that can be sought in.
     """
 
-    def __init__(self, race: str) -> None:
+    def __init__(self, race: str, out: IO[bytes]) -> None:
         self._race = race
-        self._buffer = io.BytesIO()
-        self._packed = zipfile.ZipFile(self._buffer, "w")
+        self._packed = zipfile.ZipFile(out, "w")
         self._pieces: dict[str, Piece] = {}
 
     def add(self, name: str, content: bytes) -> None:
@@ -72,11 +73,15 @@ class Writer:
         self._write(name, content)
         self._pieces[name] = Piece(len(content), files.sha256_bytes(content))
 
-    def finish(self) -> bytes:
-        """The bundle's bytes."""
+    def finish(self) -> None:
+        """Write the list; the bundle is whole when the block ends."""
         self._write(CONTENTS, (codec.dumps(Contents(self._race, self._pieces), indent=1) + "\n").encode())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._packed.close()
-        return self._buffer.getvalue()
 
     def _write(self, name: str, content: bytes) -> None:
         info = zipfile.ZipInfo(name, _EPOCH)

@@ -6,6 +6,7 @@ unmasks the markets that others would still be judged on, and evaluations hold d
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,19 +76,25 @@ def export(
         false = next((check for check in checks if check.state is State.FAILED), None)
         if false is not None:
             raise _refusal(layout, false.problems[0])
-        writer, leaks = Writer(layout.race), list[Leak]()
         names = sorted({*evidence.names(), *(name for name, _ in named_files(story.view))})
-        for name in names:
-            content = evidence.read(name)
-            if content is not None:
-                leaks += private.leaks(name, content)
-                writer.add(name, content)
-        _require_clean(leaks, with_places)
-        packed = writer.finish()
-        files.atomic_write(layout.exported, "")
-        files.atomic_write(out, packed)
+        leaks = list[Leak]()
+        with (
+            files.replacing(out) as descriptor,
+            os.fdopen(descriptor, "w+b", closefd=False) as handle,
+            Writer(layout.race, handle) as writer,
+        ):
+            for name in names:
+                content = evidence.read(name)
+                if content is not None:
+                    leaks += private.leaks(name, content)
+                    writer.add(name, content)
+            _require_clean(leaks, with_places)
+            writer.finish()
+            files.atomic_write(layout.exported, "")
     undone = tuple(f"{check.name}: {check.text}" for check in checks if check.state is State.NOT_DONE)
-    return Exported(str(out), layout.race, files.sha256_bytes(packed), len(packed), len(names), story.view.head, undone)
+    return Exported(
+        str(out), layout.race, files.sha256_file(out), out.stat().st_size, len(names), story.view.head, undone
+    )
 
 
 def require_exportable(view: RaceView) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -160,10 +161,11 @@ class Finished:
 
 
 def packed(pieces: Pieces, race: str = "autumn") -> bytes:
-    writer = Writer(race)
-    for name in sorted(pieces):
-        writer.add(name, pieces[name])
-    return writer.finish()
+    with Writer(race, out := io.BytesIO()) as writer:
+        for name in sorted(pieces):
+            writer.add(name, pieces[name])
+        writer.finish()
+    return out.getvalue()
 
 
 def export_to(world: World, out: Path, **changes: Any) -> Exported:
