@@ -29,6 +29,7 @@ _LIMIT = 4 << 20
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](\S.*)")
 _LEFTOVER = re.compile(
     r".*\.py[co]$|.*~$|\..*\.sw[a-p]$|\.#.*|#.*#$|4913$|\.DS_Store$|.*\.aside$|\..*\.tmp$|.*\.orig$|\.nfs[0-9a-f]+$"
+    r"|\._.*|\..*\.kate-swp$|\.goutputstream-.*|\.fuse_hidden[0-9a-f]+$|Thumbs\.db$|desktop\.ini$"
 )
 
 

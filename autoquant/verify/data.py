@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def valid_panel(evidence: Evidence, view: RaceView, data_root: Path) -> Found:
     found = _directory(data_root, pin.valid)
     if found is not None:
         return Found(PanelSource(pin.valid, str(found)))
-    base = "" if pin.source == ARCHIVE_SOURCE else f" --base-url {pin.source}"
+    base = "" if pin.source == ARCHIVE_SOURCE else f" --base-url {shlex.quote(pin.source)}"  # a stranger's word
     return Found(
         None,
         f"needs TRAIN and VALID of {pin.source} (panel {pin.valid[:12]}, manifest {pin.manifest[:12]}), not found in "

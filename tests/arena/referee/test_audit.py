@@ -54,6 +54,7 @@ def test_what_interpreters_editors_and_agents_leave_raises_no_alarm(world: World
     for name in (
         "autoquant/__pycache__/cli.cpython-311.pyc", "autoquant/.cli.py.swp", "autoquant/cli.py~", "scratch/deep/a.py",
         ".codex/state.json", "AGENTS.md", "notes.txt", "__pycache__/run.cpython-311.pyc", ".autoquant/pending.json",
+        "autoquant/._cli.py", "autoquant/.goutputstream-AB12CD", "autoquant/.fuse_hidden0001", "autoquant/Thumbs.db",
     ):  # fmt: skip
         (world.worktree / name).parent.mkdir(parents=True, exist_ok=True)
         (world.worktree / name).write_text("x")
