@@ -20,6 +20,7 @@ from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.oracle import simulate_folds, simulation
+from autoquant.report import race_leaderboard
 
 DOUBLINGS = (1, 2, 4, 8)
 EXPONENT = "≤ 1.1"
@@ -34,27 +35,34 @@ def exponent(sizes: list[int], times: list[float]) -> float:
 
 
 def growth(repeats: int) -> list[Row]:
-    """Accounts by bars and by assets; reading and replaying a record by attempts and by competitors."""
+    """Accounts by bars and by assets; a record, its status and its leaderboard by attempts and by competitors.
+
+    CPU instead of the clock: a slope is no ratio of two sides taken in turn, so a busy machine would bend it.
+    """
     rows = [
         _grown(
             "accounts by bars, 20 assets", [7_000 * n for n in DOUBLINGS], lambda bars: _accounts(bars, 20), repeats
         ),
         _grown("accounts by assets, 7,000 bars", [10 * n for n in DOUBLINGS], lambda n: _accounts(7_000, n), repeats),
     ]
+    works: list[tuple[str, Callable[[RaceLayout], object]]] = [
+        ("record read and replayed", lambda layout: Ledger.open(layout.ledger).view),
+        ("status", race_status),
+        ("leaderboard worked out", lambda layout: race_leaderboard(layout.state, layout.race)),
+    ]
     with tempfile.TemporaryDirectory(prefix="autoquant-bench-") as folder:
+        state = Path(folder)
+        longer = {n: write_race(state, 4, n, f"long-{n}", sparse=True) for n in [125 * n for n in DOUBLINGS]}
+        wider = {n: write_race(state, n, 125, f"wide-{n}", sparse=True) for n in [4 * n for n in DOUBLINGS]}
+        for by, races in (("attempts of 4 competitors", longer), ("competitors of 125 attempts", wider)):
+            for what, work in works:
+                makes = {size: _once(work, layout) for size, layout in races.items()}
+                rows.append(_grown(f"{what}, by {by}", list(races), makes.__getitem__, repeats))
+    return rows
 
-        def read(competitors: int, attempts: int, by: str) -> Callable[[], float]:
-            name = f"{by}-{competitors}-{attempts}"
-            layout = write_race(Path(folder), competitors, attempts, name, sparse=True)
-            return lambda: seconds(lambda: Ledger.open(layout.ledger).view)
 
-        by_attempts = _grown(
-            "record read and replayed, by attempts of 4 competitors", [125 * n for n in DOUBLINGS], lambda n: read(4, n, "attempts"), repeats,  # noqa: E501
-        )  # fmt: skip
-        by_racers = _grown(
-            "record read and replayed, by competitors of 125 attempts", [4 * n for n in DOUBLINGS], lambda n: read(n, 125, "racers"), repeats,  # noqa: E501
-        )  # fmt: skip
-    return [*rows, by_attempts, by_racers]
+def _once(work: Callable[[RaceLayout], object], layout: RaceLayout) -> Callable[[], float]:
+    return lambda: _cpu(lambda: work(layout))
 
 
 def _accounts(bars: int, assets: int) -> Callable[[], float]:
@@ -63,7 +71,7 @@ def _accounts(bars: int, assets: int) -> Callable[[], float]:
 
     def once() -> float:
         simulation._tape.cache_clear()
-        return seconds(lambda: simulate_folds(panel, [weights], [window], costs=LINEAR))
+        return _cpu(lambda: simulate_folds(panel, [weights], [window], costs=LINEAR))
 
     return once
 
@@ -74,7 +82,9 @@ def _grown(what: str, sizes: list[int], make: Callable[[int], Callable[[], float
         work()
     times = in_turn(repeats, *works)
     slope = exponent(sizes, times)
-    note = f"exponent {slope:.2f}: " + ", ".join(f"{n:,} in {t:,.3g} ms" for n, t in zip(sizes, times, strict=True))
+    note = f"CPU, exponent {slope:.2f}: " + ", ".join(
+        f"{n:,} in {t:,.3g} ms" for n, t in zip(sizes, times, strict=True)
+    )
     return Row(
         "growth", what, times[-1], "an eighth of it", times[0], times[-1] / times[0], EXPONENT, note, slope > 1.1
     )
@@ -88,7 +98,7 @@ def life(repeats: int) -> list[Row]:
         opened, small = in_turn(
             repeats, lambda: seconds(lambda: Ledger.open(long.ledger).view), lambda: seconds(lambda: Ledger.open(short.ledger).view),  # noqa: E501
         )  # fmt: skip
-        resumed = _cpu(lambda: Ledger.open(long.ledger).view)
+        resumed = 1e3 * _cpu(lambda: Ledger.open(long.ledger).view)
         shown, shown_small = in_turn(
             repeats, lambda: seconds(lambda: race_status(long)), lambda: seconds(lambda: race_status(short))
         )
@@ -107,10 +117,10 @@ def life(repeats: int) -> list[Row]:
 
 
 def _cpu(work: Callable[[], object]) -> float:
-    """ms of this process's CPU: other work on the machine moves it less than the clock."""
+    """Seconds of this process's CPU: other work on the machine moves them less than the clock."""
     begun = time.process_time()
     work()
-    return 1e3 * (time.process_time() - begun)
+    return time.process_time() - begun
 
 
 def _appends(layout: RaceLayout) -> Callable[[], float]:
