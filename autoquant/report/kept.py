@@ -86,13 +86,21 @@ def _marks(folder: str) -> Iterator[Mark]:
     except FileNotFoundError:
         return
     except OSError as error:
-        yield folder, error.errno or -1, 0, 0, 0
+        yield _unmarked(folder, error)
         return
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             yield from _marks(entry.path)
-        else:
+            continue
+        try:
             yield _mark(entry.path, entry.stat(follow_symlinks=False))
+        except OSError as error:  # a half-written file of a running race, renamed this moment
+            yield _unmarked(entry.path, error)
+
+
+def _unmarked(path: str, error: OSError) -> Mark:
+    """Of what does not let itself be looked at."""
+    return path, error.errno or -1, 0, 0, 0
 
 
 def _mark(path: str, facts: os.stat_result) -> Mark:
