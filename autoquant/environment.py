@@ -16,7 +16,7 @@ DECISIVE = (*LIBRARIES, "python", "machine", "simd", "kernel")
 """Where two environments agree in these, equal work gives equal numbers to the last digit."""
 KERNEL = "numpy"
 """What accounts are worked out by wherever an agent's result is decided; also in records that do not say so. The
-compiled loop of the extra `fast` judges nobody (docs/adr/0021)."""
+compiled loop of the extra `fast` judges nobody (docs/adr/0022)."""
 
 
 def environment_here() -> dict[str, str]:

@@ -1,8 +1,13 @@
-"""Accounts of one path and of six folds, and minute replays, beside other libraries on the same weights."""
+"""Accounts of one path and of six folds, and minute replays, beside other libraries on the same weights.
+
+Accounts are worked out twice: by numpy, as a race does, and compiled, as placebo races do where the extra `fast` is
+installed (`uv run --extra fast bench/run.py`). Compiling is not timed: it happens once per process.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from bench_engine import plain_loop, slow_weights
@@ -13,7 +18,7 @@ from autoquant.market.grid import NEVER
 from autoquant.market.index_synthetic import synthetic_indices
 from autoquant.market.indices import SPLIT, split_at
 from autoquant.market.panel import Panel
-from autoquant.oracle import Scenario, simulate_folds, simulation
+from autoquant.oracle import Scenario, kernel, simulate_folds, simulation
 from autoquant.oracle.folds import Window
 from autoquant.oracle.simulation import decision_rows
 from autoquant.oracle.tape import build_tape
@@ -67,13 +72,22 @@ def _one_path(rivals: Rivals, bars: int, repeats: int) -> list[Row]:
     rate = 1e-4 * (LINEAR.taker_bp + spread)
     file = rivals.put("path", open=panel.open[1:], close=panel.close[1:], weights=weights[:-1], rate=rate)
 
-    def ours() -> float:
+    def ours(compiled: bool) -> float:
         simulation._tape.cache_clear()  # the market is new, as it is to the others
-        return seconds(lambda: simulate_folds(panel, [weights], [window], costs=LINEAR))
+        return seconds(lambda: simulate_folds(panel, [weights], [window], costs=LINEAR, compiled=compiled))
 
-    equity = simulate_folds(panel, [weights], [window], costs=LINEAR)[0][0].equity
     what = f"accounts, 20 × {bars:,} bars, one path, linear costs"
-    return [_beside(rivals, "accounting", what, who, file, ours, equity, repeats) for who in OTHERS]
+    rows = []
+    for name, compiled in _ways():
+        equity = simulate_folds(panel, [weights], [window], costs=LINEAR, compiled=compiled)[0][0].equity
+        work = partial(ours, compiled)
+        rows += [_beside(rivals, "accounting", what + name, who, file, work, equity, repeats) for who in OTHERS]
+    return rows
+
+
+def _ways() -> list[tuple[str, bool]]:
+    """Name and whether it is compiled; by numpy alone without the extra `fast`."""
+    return [("", False), (", compiled", True)] if kernel.is_installed() and kernel.load().compiled else [("", False)]
 
 
 def _beside(
@@ -102,8 +116,8 @@ def _folds(rivals: Rivals, repeats: int) -> list[Row]:
     ends = [plain_loop(tape, decisions, level) for level in LEVELS[1:2]]
     gap = max(abs(result.equity[-1] - end) for result, end in zip(results[1], ends[0], strict=True))
 
-    def kept() -> float:
-        return seconds(lambda: simulate_folds(panel, arrays, windows, LEVELS))
+    def kept(compiled: bool = False) -> float:
+        return seconds(lambda: simulate_folds(panel, arrays, windows, LEVELS, compiled=compiled))
 
     def new() -> float:
         simulation._tape.cache_clear()
@@ -125,12 +139,32 @@ def _folds(rivals: Rivals, repeats: int) -> list[Row]:
     said = rivals.run("vectorbt", file)
     if "reason" in said:
         return [*rows, Row("accounting", what, engine_ms, beside, note=f"left out: {said['reason']}")]
-    engine, cold, theirs = in_turn(repeats, kept, new, lambda: float(rivals.run("vectorbt", file)["seconds"]))
-    return [
-        *rows,
-        Row("accounting", what + ", market kept from the attempt before", engine, beside, theirs, engine / theirs, "≤ 0.25"),  # noqa: E501
-        Row("accounting", what + ", market new", cold, beside, theirs, cold / theirs),
-    ]  # fmt: skip
+    cold, theirs = in_turn(repeats, new, lambda: float(rivals.run("vectorbt", file)["seconds"]))
+    rows.append(Row("accounting", what + ", market new", cold, beside, theirs, cold / theirs))
+    for name, compiled in _ways():
+        work = partial(kept, compiled)
+        gap = max(
+            float(np.abs(one.equity - other.equity).max())
+            for one, other in zip(
+                results[1], simulate_folds(panel, arrays, windows, LEVELS, compiled=compiled)[1], strict=True
+            )
+        )
+        ours, theirs = in_turn(repeats, work, lambda: float(rivals.run("vectorbt", file)["seconds"]))
+        told = what + ", market kept from the attempt before" + name
+        rows.append(
+            Row(
+                "accounting",
+                told,
+                ours,
+                beside,
+                theirs,
+                ours / theirs,
+                "≤ 0.25",
+                f"equity equal to {gap:.0e}",
+                gap > TOLERANCE,
+            )
+        )
+    return rows
 
 
 def replays(rivals: Rivals, repeats: int) -> list[Row]:

@@ -140,9 +140,9 @@ def _compiles(evaluations: int, options: PlaceboOptions, voice: Voice) -> bool:
     if not kernel.is_installed() or evaluations < kernel.WORTH_EVALUATIONS * (options.jobs or default_jobs()):
         return False
     found = kernel.load()
-    if found.run is None:
+    if found.compiled is None:
         voice.say(f"note: {found.words}: numpy does it, to the same digits, more slowly")
-    return found.run is not None
+    return found.compiled is not None
 
 
 def _race(options: PlaceboOptions, ground: race.Ground, voice: Voice) -> tuple[RaceLayout, RaceView] | None:

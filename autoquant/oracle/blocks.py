@@ -18,7 +18,7 @@ Views = tuple[Floats, ...]
 
 _CELLS = 48_000
 """Of one array: 0.4 MB, so that the arrays of a bar's work stay in the cache."""
-_LEAST, _MOST = 16, 256
+_LEAST, _MOST = 16, 512
 """Bars of a block."""
 
 

@@ -18,6 +18,7 @@ Reductions run over the asset axis with plain adds in a fixed order (no BLAS): t
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,15 +37,23 @@ RunBlock = Callable[[Book, Block, int, int], None]
 """Runs rows [start, stop) of a block without looking for ruin, to the digits of `rows.run_rows`."""
 
 
-def trade(tape: Tape, orders: Orders, compiled: RunBlock | None = None) -> Trail:
+@dataclass(frozen=True)
+class Compiled:
+    """The loop and its sums by a compiler (`kernel.load`): the same digits."""
+
+    run: RunBlock
+    tally: Callable[..., None]
+
+
+def trade(tape: Tape, orders: Orders, compiled: Compiled | None = None) -> Trail:
     """Run the loop over all folds and lanes, keeping the accounts.
 
     Parameters
     ----------
-    compiled : runs the rows in place of numpy (`kernel.load`).
+    compiled : does it in place of numpy.
     """
-    tally = Tally(tape, orders)
-    ruined = _run(tape, orders, tally.add, compiled)
+    tally = Tally(tape, orders, compiled.tally if compiled else None)
+    ruined = _run(tape, orders, tally.add, compiled.run if compiled else None)
     return tally.trail(ruined)
 
 

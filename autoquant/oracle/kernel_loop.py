@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 MOST_ASSETS = 128
 """Of a single lane: beyond it numpy splits the sum in another way."""
@@ -119,3 +120,52 @@ def run_block(
         value(own, close[row], notional, due)
         for lane in range(lanes):
             ending[row, lane] = due[lane] + cash[lane]
+
+
+def tally_block(
+    count: int, samples: int, rounding: float, smallest: float, half_spread: Floats, kappa: Floats, has_impact: bool,
+    carried: Floats, open_: Floats, close: Floats, traded: Floats, root: Floats, held: Floats, opening: Floats,
+    price: Floats, gross: Floats, volume: Floats, spread: Floats, impact: Floats,
+    fills: Ints, trades: Ints,
+) -> None:  # fmt: skip
+    """Sums of `count` rows, as `Tally` has them; `carried` (2, A, L) is what was held over the close before, and that
+    close, with no units where there was none. `price` holds what was written off, and is added to.
+    """
+    assets, lanes = held.shape[1:]
+    work, sums = np.empty((assets, lanes)), np.empty(lanes)
+    for row in range(count):
+        before = held[row - 1] if row else carried[0]
+        mark = close[row - 1] if row else carried[1]
+        for asset in range(assets):
+            for lane in range(lanes):
+                work[asset, lane] = (close[row, asset, lane] - open_[row, asset, lane]) * held[row, asset, lane]
+        add_up(work, sums)
+        for lane in range(lanes):
+            price[row, lane] = sums[lane] + price[row, lane]
+        for asset in range(assets):
+            for lane in range(lanes):
+                work[asset, lane] = (open_[row, asset, lane] - mark[asset, lane]) * before[asset, lane]
+        add_up(work, sums)
+        for lane in range(lanes):
+            price[row, lane] += sums[lane]
+        for asset in range(assets):
+            for lane in range(lanes):
+                work[asset, lane] = abs(held[row, asset, lane] * close[row, asset, lane])
+        add_up(work, gross[row])
+        add_up(traded[row], volume[row])
+        for asset in range(assets):
+            for lane in range(lanes):
+                size = traded[row, asset, lane]
+                work[asset, lane] = size * half_spread[asset]
+                fills[lane] += size > rounding * opening[row, lane]
+                trades[lane] += size > smallest * opening[row, lane]
+        add_up(work, spread[row])
+        if has_impact:
+            for asset in range(assets):
+                for lane in range(lanes):
+                    cost = root[row, asset, lane] * traded[row, asset, lane]
+                    work[asset, lane] = cost * kappa[row, asset, lane // samples]
+            add_up(work, impact[row])
+        else:
+            for lane in range(lanes):
+                impact[row, lane] = 0.0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from autoquant.clock import ms_iso
 from autoquant.errors import DataError, OutputError
-from autoquant.oracle.engine import RunBlock, trade
+from autoquant.oracle.engine import Compiled, trade
 from autoquant.oracle.folds import Window
 from autoquant.oracle.orders import Scenario, place_orders
 from autoquant.oracle.result import FoldResult, results
@@ -124,10 +124,10 @@ def _tape(panel: Panel, windows: tuple[Window, ...], costs: Costs, capital: floa
     return build_tape(panel, windows, costs=costs, capital=capital)
 
 
-def _compiled() -> RunBlock | None:
+def _compiled() -> Compiled | None:
     from autoquant.oracle import kernel  # compiles: for those who ask
 
-    return kernel.load().run
+    return kernel.load().compiled
 
 
 def _decisions(panel: Panel, first: int, stop: int, weights: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ Bools = NDArray[np.bool_]
 
 _ROUNDING = 1e-12
 """A change smaller than this fraction of equity is the dust of dividing by a price, not a fill."""
+_SMALLEST = PROTOCOL.gates.trade_minimum_fraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +61,15 @@ class Trail:
 
 
 class Tally:
-    """Adds up block after block, in order."""
+    """Adds up block after block, in order.
 
-    def __init__(self, tape: Tape, orders: Orders) -> None:
+    Parameters
+    ----------
+    compiled : `kernel_loop.tally_block`, compiled, to do it to the same digits; None for numpy.
+    """
+
+    def __init__(self, tape: Tape, orders: Orders, compiled: Callable[..., None] | None = None) -> None:
+        self._compiled = compiled
         bars, _, folds, samples = orders.shape
         self._folded = (folds, samples)
         self._half_spread, self._taker = tape.half_spread[:, None], tape.taker
@@ -81,10 +89,15 @@ class Tally:
         self.equity[bars] = block.ending[:count]
         self._opening[bars] = block.opening[:count]
         self._funding[bars] = block.received[:count]
-        if len(self._scratch) < count:
-            self._scratch = np.empty_like(block.held)
-        self._add_prices(block, bars)
-        self._add_charges(block, bars, closings)
+        if self._compiled is not None and not block.left:
+            self._add_compiled(self._compiled, block, bars)
+        else:
+            if len(self._scratch) < count:
+                self._scratch = np.empty_like(block.held)
+            self._add_prices(block, bars)
+            self._add_charges(block, bars)
+        self._turnover[bars] = _ratio(self._volume[bars], self._opening[bars])
+        self._add_closings(block, bars, closings)
 
     def trail(self, ruined: Bools) -> Trail:
         """The whole, once every block is in."""
@@ -121,19 +134,32 @@ class Tally:
             for row, units in block.left.items():
                 left[row] = units
         if self._carried is not None:
-            gap = open_[:1] - self._carried[1]
-            self._price[bars][:1] += (self._carried[0] * gap).sum(axis=1)
+            gap = open_[:1] - self._carried[1:]
+            self._price[bars][:1] += (self._carried[:1] * gap).sum(axis=1)
         if count > 1:
             gaps = np.subtract(open_[1:], close[:-1], out=scratch[1:])
             gaps *= left[:-1]
             self._price[bars][1:] += gaps.sum(axis=1)
-        self._carried = np.stack([left[-1:], close[-1:]])
+        self._carried = np.stack([left[-1], close[-1]])
         np.multiply(left, close, out=scratch)
         np.absolute(scratch, out=scratch)
         np.add.reduce(scratch, axis=1, out=self._gross[bars])
 
-    def _add_charges(self, block: Block, bars: slice, closings: list[Closing]) -> None:
-        """Fee, spread, impact and turnover; how many fills there were."""
+    def _add_compiled(self, compiled: Callable[..., None], block: Block, bars: slice) -> None:
+        """What `_add_prices` and `_add_charges` do."""
+        last, impact = block.count - 1, self._tape.impact[bars] if block.has_impact else block.impact
+        carried = np.zeros((2, *block.held.shape[1:])) if self._carried is None else self._carried
+        self._price[bars] = block.written_off[: block.count]
+        compiled(
+            block.count, self._folded[1], _ROUNDING, _SMALLEST, self._tape.half_spread, impact, block.has_impact,
+            carried, block.open, block.close, block.traded, block.root, block.held, block.opening,
+            self._price[bars], self._gross[bars], self._volume[bars], self._spread[bars], self._impact[bars],
+            self._fills, self._trades,
+        )  # fmt: skip
+        self._carried = np.stack([block.held[last], block.close[last]])
+
+    def _add_charges(self, block: Block, bars: slice) -> None:
+        """Volume, spread and impact; how many fills there were."""
         count, scratch = block.count, self._scratch[: block.count]
         traded = block.traded[:count]
         volume, spread, impact = self._volume[bars], self._spread[bars], self._impact[bars]
@@ -146,7 +172,12 @@ class Tally:
             np.add.reduce(scratch, axis=1, out=impact)
         else:
             impact[:] = 0.0
-        self._turnover[bars] = _ratio(volume, self._opening[bars])
+        for counted, fraction in ((self._fills, _ROUNDING), (self._trades, _SMALLEST)):
+            above = traded > (fraction * self._opening[bars])[:, None]
+            counted += np.add.reduce(above.reshape(-1, above.shape[-1]), axis=0, dtype=np.int64)
+
+    def _add_closings(self, block: Block, bars: slice, closings: list[Closing]) -> None:
+        volume, spread, impact = self._volume[bars], self._spread[bars], self._impact[bars]
         for closing in closings:
             row, size = closing.bar - block.first, closing.traded
             closed = size.sum(axis=0)
@@ -157,9 +188,6 @@ class Tally:
                 self._weigh(cost, slice(closing.bar, closing.bar + 1))
                 impact[row] += cost[0].sum(axis=0)
             self._turnover[bars][row] += _ratio(closed, closing.equity)
-        for counted, fraction in ((self._fills, _ROUNDING), (self._trades, PROTOCOL.gates.trade_minimum_fraction)):
-            above = traded > (fraction * self._opening[bars])[:, None]
-            counted += np.add.reduce(above.reshape(-1, above.shape[-1]), axis=0, dtype=np.int64)
 
     def _weigh(self, costs: Floats, bars: slice) -> None:
         """Multiply (b, A, L) by κ of each bar and contract."""

@@ -164,6 +164,8 @@ def _liquidity_limits(
 def _marks(open_: Floats, close: Floats) -> tuple[Floats, Floats]:
     """Open and close marks: the last finite price so far; 1.0 before the first, when nothing can be held yet."""
     bars, assets = open_.shape
+    if np.isfinite(open_).all() and np.isfinite(close).all():
+        return open_, close
     path = np.empty((2 * bars, assets))
     path[0::2], path[1::2] = open_, close
     last = np.where(np.isfinite(path), np.arange(2 * bars)[:, None], -1)
