@@ -18,7 +18,7 @@ Views = tuple[Floats, ...]
 
 _CELLS = 48_000
 """Of one array: 0.4 MB, so that the arrays of a bar's work stay in the cache."""
-_LEAST, _MOST = 16, 512
+LEAST, MOST = 16, 512
 """Bars of a block."""
 
 
@@ -42,7 +42,7 @@ class Block:
         bars, assets, folds, samples = orders.shape
         self._folded = (assets, folds, samples)
         lanes = folds * samples
-        size = min(bars, max(_LEAST, min(_MOST, _CELLS // (assets * lanes))))
+        size = min(bars, max(LEAST, min(MOST, _CELLS // (assets * lanes))))
         self.size = size
         shape = (size, assets, lanes)
         self.has_impact = bool(tape.impact.any())

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from autoquant.oracle import kernel_loop
-from autoquant.oracle.blocks import Block
+from autoquant.oracle.blocks import MOST, Block
 from autoquant.oracle.book import Book
 from autoquant.oracle.engine import Compiled, trade
 from autoquant.oracle.orders import Orders
@@ -125,8 +125,8 @@ def _examples() -> list[tuple[Tape, Orders]]:
     return [_example(number, *shape) for number, shape in enumerate(shapes)]
 
 
-def _example(seed: int, assets: int, folds: int, multiples: tuple[float, ...], bars: int = 300) -> tuple[Tape, Orders]:
-    rng = np.random.default_rng(seed)
+def _example(seed: int, assets: int, folds: int, multiples: tuple[float, ...]) -> tuple[Tape, Orders]:
+    rng, bars = np.random.default_rng(seed), MOST + 40
     shape = (bars, assets, folds)
     close = np.exp(rng.normal(0, 0.02, shape).cumsum(axis=0))
     open_ = close * np.exp(rng.normal(0, 0.002, shape))

@@ -21,13 +21,15 @@ from autoquant.arena.race import read_seed
 from autoquant.arena.referee.standing import seed_trial
 from autoquant.arena.show.voice import Voice
 from autoquant.errors import DataError, UserError
-from autoquant.harness.family import draw, parse, render
+from autoquant.harness.family import MEMORY_DAYS, draw, parse, render
 from autoquant.harness.searchers import DRAWS_PER_EXPERIMENT, SEARCHERS, stream
 from autoquant.ledger.placebos import REFERENCES, PlaceboCache, PlaceboRun, Plan, fitting_placebos
 from autoquant.market import Panel, load_panel, make_synthetic, save_panel
 from autoquant.market.manifest import load_manifest, panel_pin
 from autoquant.market.synthetic import market_panel
+from autoquant.oracle import kernel
 from autoquant.oracle.command import calibrate_data
+from autoquant.oracle.engine import Compiled
 from autoquant.oracle.folds import valid_windows
 from autoquant.oracle.plain import PlainJudge
 from autoquant.oracle.records import Digests, Evaluation, Status
@@ -326,3 +328,29 @@ def test_a_race_on_other_data_is_left_out_and_refused_by_name(world: RaceWorld):
     assert any("race autumn ran on other data" in line for line in said)
     with pytest.raises(DataError, match="race autumn ran on other data"):
         placebo(options(world, race="autumn"), Voice())
+
+
+def test_accounts_are_compiled_where_there_is_enough_to_do_and_a_failure_is_one_line(tmp_path, monkeypatch):
+    said: list[str] = []
+    voice, options = Voice(said.append), PlaceboOptions(tmp_path, tmp_path, tmp_path, jobs=2)
+    found = [kernel.Kernel(None, "numba cannot compile the accounts here (out of memory)")]
+    monkeypatch.setattr(kernel, "is_installed", lambda: True)
+    monkeypatch.setattr(kernel, "load", lambda: found[0])
+    assert not placebo_answer._compiles(2 * kernel.WORTH_EVALUATIONS - 1, options, voice)
+    assert [] == said
+    assert not placebo_answer._compiles(2 * kernel.WORTH_EVALUATIONS, options, voice)
+    assert [f"note: {found[0].words}: numpy does it, to the same digits, more slowly"] == said
+    found[0] = kernel.Kernel(Compiled(lambda *_: None, lambda *_: None), "numba 0.68.1")
+    assert placebo_answer._compiles(2 * kernel.WORTH_EVALUATIONS, options, voice)
+    monkeypatch.setattr(kernel, "is_installed", lambda: False)
+    assert not placebo_answer._compiles(2 * kernel.WORTH_EVALUATIONS, options, voice)
+    assert 1 == len(said)
+
+
+def test_a_placebo_comes_to_the_same_with_compiled_accounts(market: Panel, seed: bytes):
+    pytest.importorskip("numba", reason="no numba: uv run --group proof pytest")
+    plain, compiled = (
+        PlainJudge(market, valid_windows(), digests=Digests("p", "c", "d", ""), compiled=way).at_once(seed, MEMORY_DAYS)
+        for way in (False, True)
+    )
+    assert codec.dumps(plain) == codec.dumps(compiled)

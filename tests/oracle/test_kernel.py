@@ -69,7 +69,7 @@ def test_every_number_is_numpy_s_to_the_last_bit(compiled, seed, assets, folds, 
     starts = [int(panel.times[0]) + day * DAY_MS for day in (6, 2, 0)[:folds]]
     windows = [Window(n, start, start, start, start + 8 * DAY_MS) for n, start in enumerate(starts, start=1)]
     weights = [random_weights(seed + fold, panel, gross=gross) for fold in range(folds)]
-    with patch.multiple(blocks, _LEAST=block, _MOST=block):  # sums are compiled where a block closes nothing by force
+    with patch.multiple(blocks, LEAST=block, MOST=block):  # sums are compiled where a block closes nothing by force
         both = [simulate_folds(panel, weights, windows, scenarios, costs=costs, compiled=way) for way in (False, True)]
     for (name, expected), (_, got) in zip(*map(numbers, both), strict=True):
         np.testing.assert_array_equal(got, expected, name)
