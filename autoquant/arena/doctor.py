@@ -118,6 +118,7 @@ def readiness(
     isolation: Isolation,
     notes: Mapping[str, str],
     left_out: Mapping[str, str],
+    data: Check | None = None,
 ) -> r.ReadinessChecked:
     """The checks that every start of a race makes, for its record. The noise floor is in the race's first record.
 
@@ -125,9 +126,10 @@ def readiness(
     ----------
     notes : what is worth knowing of competitors that can run, by name.
     left_out : why others cannot, by name.
+    data : of the graded track, whose bars its start has looked at; None looks at the market data.
     """
-    data, _, _ = _data(data_root)
-    checks = [_checkout(home), *data, _disk(state)]
+    found = _data(data_root)[0] if data is None else [data]
+    checks = [_checkout(home), *found, _disk(state)]
 
     folders = (home, data_root, state, machine.home)
 
@@ -136,7 +138,7 @@ def readiness(
         return tuple(without_paths(folders, f"{name}: {text}") for name, text in words)
 
     return r.ReadinessChecked(
-        manifest_verified=data[0].health is Health.OK,
+        manifest_verified=found[0].health is Health.OK,
         problems=told((c.name, c.text) for c in checks if c.health is Health.PROBLEM),
         warnings=told([*((c.name, c.text) for c in checks if c.health is Health.WARNING), *notes.items()]),
         left_out=told(left_out.items()),

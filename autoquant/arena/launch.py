@@ -17,7 +17,7 @@ from autoquant import files, process
 from autoquant.arena import race
 from autoquant.arena.asked import Answers, wanted, who_can_run
 from autoquant.arena.choice import Choice, choose_race
-from autoquant.arena.doctor import readiness
+from autoquant.arena.doctor import Check, readiness
 from autoquant.arena.isolation import Isolation, isolation_of, secrets_of, walls_here
 from autoquant.arena.referee.referee import RaceFacts, Referee
 from autoquant.arena.referee.standing import stored_strategy
@@ -152,7 +152,7 @@ def start(options: StartOptions, voice: Voice, clock: Clock | None = None, pace:
             race.join(ledger, chosen.joining, view.created.budget, clock)
             if notice := unequal_budgets({name: c.joined.budget for name, c in ledger.view.competitors.items()}):
                 voice.say(f"race {layout.race}: {notice}")
-            ledger.append(_readiness(options, machine, isolation, able, unable, voice), utc_iso(clock.now()))
+            ledger.append(ready(options, machine, isolation, able, unable, voice), utc_iso(clock.now()))
             facts = RaceFacts(view.created.noise_floor, ground.data_dir)
             time_left = TimeLeft.within(clock, options.max_hours)
             with Referee(layout, ledger, judge, facts, clock, options.home, time_left.of) as referee:
@@ -177,13 +177,24 @@ def look(options: StartOptions, racers: Sequence[Competitor], machine: Machine, 
     return isolation
 
 
-def _readiness(
-    options: StartOptions, machine: Machine, isolation: Isolation, able: Answers, unable: Answers, voice: Voice
+def ready(
+    options: StartOptions,
+    machine: Machine,
+    isolation: Isolation,
+    able: Answers,
+    unable: Answers,
+    voice: Voice,
+    data: Check | None = None,
 ) -> r.ReadinessChecked:
-    """For the record: how doctor found the ground of this start. What it would not start with is said aloud."""
+    """For the record: how doctor found the ground of this start. What it would not start with is said aloud.
+
+    Parameters
+    ----------
+    data : as in `readiness`.
+    """
     notes = {name: answer.note for name, answer in able.items() if answer.note}
     left_out = {name: answer.problem for name, answer in unable.items()}
-    checked = readiness(options.home, options.data_root, options.state, machine, isolation, notes, left_out)
+    checked = readiness(options.home, options.data_root, options.state, machine, isolation, notes, left_out, data)
     for words in (*checked.problems, *(f"{name}: {note}" for name, note in notes.items())):
         voice.say(f"doctor: {words}")
     return checked

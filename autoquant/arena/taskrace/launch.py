@@ -5,7 +5,7 @@ Its records stand below `state/tasks`, apart from the races: nothing here ranks 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,8 +13,9 @@ from autoquant import amounts, codec, files
 from autoquant.arena import protected
 from autoquant.arena.asked import wanted, who_can_run
 from autoquant.arena.choice import choose_race
+from autoquant.arena.doctor import Check, Health
 from autoquant.arena.isolation import Isolation
-from autoquant.arena.launch import Finish, Seat, StartOptions, holder_words, look, supervise
+from autoquant.arena.launch import Finish, Seat, StartOptions, holder_words, look, ready, supervise
 from autoquant.arena.race import join
 from autoquant.arena.sessions.time_left import TimeLeft
 from autoquant.arena.sessions.track import Pace
@@ -33,6 +34,7 @@ from autoquant.market.indices import IndexManifest, index_folder, load_manifest
 from autoquant.protocol import PROTOCOL
 from autoquant.sandbox import strategy_seal
 from autoquant.sealing import Level
+from autoquant.tasks.grader import Ground
 from autoquant.tasks.server import Shop
 from autoquant.tasks.spec import ORDER, STEPS
 
@@ -73,7 +75,7 @@ def start(options: TaskOptions, voice: Voice, clock: Clock | None = None, pace: 
     protected.require(options.home)
     asked = _agents(wanted(options.roster, options.wanted))
     manifest = load_manifest(index_folder(options.data_root))
-    able, _ = who_can_run(asked, machine, options.skip_missing, voice)
+    able, unable = who_can_run(asked, machine, options.skip_missing, voice)
     on_tasks = [each for one in asked if one.name in able for each in on_each_task(one)]
     chosen = choose_race(graded_state(options.state), on_tasks, options.race, clock.now(), str(options.roster))
     layout = chosen.layout
@@ -84,9 +86,8 @@ def start(options: TaskOptions, voice: Voice, clock: Clock | None = None, pace: 
         shop = Shop(options.data_root, seal=strategy_seal())
         time_left = TimeLeft.within(clock, options.max_hours)
         grounds = {name: shop.ground(name) for name in ORDER}
-        checked = r.ReadinessChecked(
-            True, isolation=isolation.recorded, unsealed=isolation.told(machine.home, options.state)
-        )
+        data = held_against(manifest, grounds.values())
+        checked = ready(_as_start(options), machine, isolation, able, unable, voice, data)
         ledger.append(checked, utc_iso(clock.now()))
         with TaskReferee(
             layout, ledger, grounds, shop.parent, clock, options.home, options.data_root, time_left.of
@@ -111,6 +112,23 @@ def task_of(name: str) -> str:
     'easy'
     """
     return name.rpartition("-")[2]
+
+
+def held_against(manifest: IndexManifest, grounds: Iterable[Ground]) -> Check:
+    """The bars in memory against the manifest that the record pins: the file may be another one by now.
+
+    Raises
+    ------
+    DataError : they are not those bars.
+    """
+    for ground in grounds:
+        hidden = ground.hidden.digest if ground.spec.out_of_sample else manifest.hidden.digest
+        if (ground.shown.digest, hidden) != (manifest.shown.digest, manifest.hidden.digest):
+            raise DataError(
+                f"the index data changed while they were read: task {ground.spec.name} has other bars than the record",
+                "the same command tries again",
+            )
+    return Check("data", Health.OK, f"indices {manifest.origin}, shown and hidden bars as pinned")
 
 
 def _agents(competitors: Sequence[Competitor]) -> tuple[Competitor, ...]:

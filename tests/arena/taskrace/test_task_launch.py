@@ -12,13 +12,16 @@ from referee_world import make_home
 from taskrace_world import TaskWorld, submit
 
 from autoquant import codec, files
+from autoquant.arena.doctor import Health
 from autoquant.arena.launch import Finish
 from autoquant.arena.show.voice import Voice
-from autoquant.arena.taskrace.launch import TaskOptions, prompt_for, start
+from autoquant.arena.taskrace.launch import TaskOptions, held_against, prompt_for, start
 from autoquant.errors import DataError, UserError
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.records import CompetitorEnded
 from autoquant.market.indices import load_manifest
+from autoquant.tasks.server import Shop
+from autoquant.tasks.spec import ORDER
 
 ROSTER = """\
 [[competitor]]
@@ -73,6 +76,32 @@ def test_each_agent_is_three_racers_with_the_steps_asked_for(begun: TaskOptions)
     assert ("tasks", 3) == (view.created.kind, view.created.budget)
     assert begun.state / "tasks" == finish.layout.state
     assert any("resuming" in line for line in said)
+
+
+def test_each_start_records_that_the_bars_in_memory_are_those_the_record_pins(begun: TaskOptions) -> None:
+    finish, _ = started(replace(begun, steps=None))
+    pin = finish.view.created.data
+    shop = Shop(begun.data_root)
+    grounds = [shop.ground(name) for name in ORDER]
+    manifest = load_manifest(begun.data_root / "indices" / "files")
+    assert (manifest.shown.digest, manifest.hidden.digest) == (pin.train, pin.valid)
+    assert Health.OK is held_against(manifest, grounds).health
+    assert {True} == {checked.manifest_verified for checked in finish.view.readiness if checked is not None}
+    for part in ("shown", "hidden"):
+        other = replace(manifest, **{part: replace(getattr(manifest, part), digest="0" * 64)})
+        with pytest.raises(DataError, match="other bars than the record"):
+            held_against(other, grounds)
+
+
+def test_each_start_records_who_was_left_out_and_why(begun: TaskOptions) -> None:
+    roster = begun.roster.with_name("missing.toml")
+    absent = '\n[[competitor]]\nname = "absent"\nharness = "command"\nmodel = "none"\ncolour = "#778899"\n'
+    roster.write_text(ROSTER + absent + 'argv = ["no-such-program"]\n')
+    finish, _ = started(replace(begun, roster=roster, wanted="sleeper,absent", skip_missing=True, race="some"))
+    finish.layout.ledger.unlink()
+    (checked,) = finish.view.readiness
+    assert checked is not None
+    assert ["absent: no-such-program not found"] == list(checked.left_out)
 
 
 def test_other_steps_other_data_and_other_code_are_refused(begun: TaskOptions, tmp_path: Path) -> None:
