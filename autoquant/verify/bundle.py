@@ -7,6 +7,7 @@ Nothing is ever unpacked to disk.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import stat
 import zipfile
@@ -30,6 +31,7 @@ _CONTENTS_LIMIT = 256 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*){0,4}")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _ENCRYPTED = 0x1
+_BEGINNING = b"PK\x03\x04"
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Bundle:
         except OSError as error:
             raise UserError(f"{path}: {error.strerror or error}", "name the file that arena.py export made") from None
         except (zipfile.BadZipFile, ValueError, NotImplementedError, OverflowError):
-            raise UserError(f"{path}: not a bundle (no zip file)", "name the file that arena.py export made") from None
+            raise _no_zip(path) from None
         try:
             return cls(path, packed, _sound(path, packed))
         except UserError:
@@ -166,6 +168,17 @@ class Bundle:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _no_zip(path: Path) -> UserError:
+    """A file cut short is told from another kind of file: a zip's list of names is its end."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        if file.read(len(_BEGINNING)) == _BEGINNING:
+            return UserError(
+                f"{path}: begins as a bundle and lacks its end or is damaged there",
+                "fetch it again, and hold its sha256 against the one that was published with it",
+            )
+    return UserError(f"{path}: not a bundle (no zip file)", "name the file that arena.py export made")
 
 
 def _sound(path: Path, packed: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:

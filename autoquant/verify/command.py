@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import getpass
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
 from autoquant import cli, scale
 from autoquant.errors import AutoQuantError, InfrastructureFault
+from autoquant.sealing import Level
 from autoquant.verify.private import Private
 
 Options = argparse.Namespace
@@ -41,7 +43,12 @@ def add_verify(sub: argparse.ArgumentParser) -> None:
     """Options of `verify`."""
     sub.add_argument("what", metavar="FILE|RACE", help="a bundle, or the name of a race below --state-dir")
     sub.add_argument("--full", action="store_true", help="evaluate every attempt again, not the accepted ones alone")
-    sub.add_argument("--head", metavar="DIGEST", help="a line's digest, as a published page names the record's head")
+    sub.add_argument(
+        "--head",
+        type=head_digest,
+        metavar="DIGEST",
+        help="a line's digest, as a published page names the record's head",
+    )
     sub.add_argument(
         "--sealed-dir", type=Path, metavar="DIR", help="where the sealed archives are, or are fetched to when missing"
     )
@@ -49,6 +56,18 @@ def add_verify(sub: argparse.ArgumentParser) -> None:
     scale.add_options(sub)
     cli.add_home_options(sub, state=True)
     cli.add_json_option(sub)
+
+
+def head_digest(text: str) -> str:
+    """A digest of a line, or at least its first eight digits, as people copy it.
+
+    >>> head_digest("2098BE62D94A…")
+    '2098be62d94a'
+    """
+    digest = text.strip().rstrip("….").lower()
+    if not re.fullmatch(r"[0-9a-f]{8,64}", digest):  # else a slip of the hand would call a true race false
+        raise argparse.ArgumentTypeError(f"{text!r} is no digest: 8 to 64 digits of 0-9 and a-f")
+    return digest
 
 
 def export(options: Options) -> int:
@@ -86,6 +105,7 @@ def export(options: Options) -> int:
 def verify(options: Options) -> int:
     """Run `verify`; returns its exit code."""
     from autoquant import codec
+    from autoquant.sandbox import strategy_level
     from autoquant.verify.records import as_text
     from autoquant.verify.verify import VerifyOptions, verify_what
 
@@ -102,6 +122,10 @@ def verify(options: Options) -> int:
         from autoquant.verify.elsewhere import evaluate_there, pool_at
 
         asked = replace(asked, evaluator=evaluate_there, pool=pool_at(scheduler))
+    else:
+        level, why = strategy_level()
+        if level is not Level.SEALED:
+            cli.note(f"note: strategies of strangers run here at the {level} level, not sealed ({why}): docs/trust.md")
     try:
         answer = verify_what(options.what, options.state_dir, asked)
     except (AutoQuantError, OSError):

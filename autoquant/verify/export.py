@@ -61,8 +61,10 @@ def export(
 
     Raises
     ------
-    UserError : the race goes on, something of it is damaged, or a text holds what must stay.
+    UserError : the race goes on, something of it is damaged, a text holds what must stay, or `out` is a folder.
     """
+    if out.is_dir():
+        raise UserError(f"{out}: is a folder", "name the file to write, race.zip for example")
     holder = f"arena.py export since {utc_iso((clock or SystemClock()).now())}"
     with files.exclusive_lock(layout.lock, holder):
         evidence = StateEvidence(layout, home, data_root)

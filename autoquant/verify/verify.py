@@ -90,11 +90,16 @@ def verify_what(what: str, state: Path, options: VerifyOptions) -> Verification:
     path = Path(what)
     if path.is_file():
         return verify_bundle(path, options)
+    known: list[str] = []
     for root in (state, state / "tasks"):
-        if what in race_names(root):
+        names = race_names(root)
+        if what in names:
             return verify_state(RaceLayout(root, what), options)
+        known += names
+    there = f"races there: {', '.join(known)}; " if known else ""
     raise UserError(
-        f"{what}: neither a bundle file nor a race below {state}", "arena.py export FILE makes a bundle of a race"
+        f"{what or repr(what)}: neither a bundle file nor a race below {state}",
+        f"{there}arena.py export FILE makes a bundle of a race",
     )
 
 
@@ -106,10 +111,10 @@ def verify_bundle(path: Path, options: VerifyOptions) -> Verification:
     UserError : not a bundle, or one that no export makes.
     """
     with Bundle.open(path) as bundle:
-        contents = bundle.contents()
-        pieces = outcome("bundle", bundle.problems(), f"{len(bundle.names())} pieces as {'contents.json'} lists them")
+        contents, digest = bundle.contents(), files.sha256_file(path)
+        words = f"{len(bundle.names())} pieces as contents.json lists them; sha256 of the file {digest}"
+        pieces = outcome("bundle", bundle.problems(), words)
         story, checks = _all_checks(bundle, options, ended=True)
-        digest = files.sha256_file(path)
     name = story.view.created.race if story else contents.race if contents else None
     return _answer("bundle", digest, name, story, (pieces, *checks), options)
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from argparse import ArgumentTypeError
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -24,6 +25,7 @@ from autoquant.harness import Competitor
 from autoquant.ledger import records as r
 from autoquant.ledger.ledger import Ledger
 from autoquant.verify.bundle import Bundle
+from autoquant.verify.command import head_digest
 from autoquant.verify.private import Private
 from autoquant.verify.records import as_text
 from autoquant.verify.verify import verify_what
@@ -258,9 +260,36 @@ def test_any_byte_of_a_bundle_that_is_changed_shows(finished: Finished, tmp_path
         assert 1 == answer.exit_code, at
 
 
-def test_what_is_no_file_and_no_race_is_said(finished: Finished, tmp_path: Path):
-    with pytest.raises(UserError, match="neither a bundle file nor a race below"):
-        verify_what("winter", tmp_path, finished.options())
+def test_what_is_no_file_and_no_race_is_said_with_the_races_there_are(finished: Finished, tmp_path: Path):
+    for name in ("winter", "../evil", ""):
+        with pytest.raises(UserError, match="neither a bundle file nor a race below") as caught:
+            verify_what(name, tmp_path, finished.options())
+        assert "arena.py export FILE makes a bundle of a race" == caught.value.hint
+    layout = finished.world.layout
+    with pytest.raises(UserError) as caught:
+        verify_what("../evil", layout.state, finished.options())
+    assert caught.value.hint.startswith(f"races there: {layout.race};")
+
+
+def test_a_bundle_cut_short_is_told_from_another_kind_of_file(finished: Finished, tmp_path: Path):
+    short, other = tmp_path / "short.zip", tmp_path / "notes.txt"
+    short.write_bytes(finished.bundle.read_bytes()[:-1])
+    other.write_text("no bundle")
+    for path, words, hint in ((short, "lacks its end", "fetch it again"), (other, "not a bundle", "name the file")):
+        with pytest.raises(UserError, match=words) as caught:
+            verify_what(str(path), tmp_path, finished.options())
+        assert caught.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize("text", ["", "zzzzzzzz", "2098be6", "2098be62 d94a", "0" * 65])
+def test_a_slip_in_a_published_head_calls_no_race_false(text: str):
+    with pytest.raises(ArgumentTypeError, match="is no digest"):
+        head_digest(text)
+
+
+def test_a_folder_is_no_place_for_a_bundle(finished: Finished, tmp_path: Path):
+    with pytest.raises(UserError, match="is a folder"):
+        export_to(finished.world, tmp_path)
 
 
 def test_the_graded_track_says_what_is_not_graded_again(finished: Finished, tmp_path: Path):
@@ -285,7 +314,7 @@ def test_the_commands_speak_for_strangers(finished: Finished, tmp_path: Path):
     run = [sys.executable, str(home / "arena.py"), "verify", str(bundle), "--state-dir", str(tmp_path)]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (2, "") == (done.returncode, done.stdout)
-    assert done.stderr.startswith(f"error: {bundle}: not a bundle")
+    assert f"error: {bundle}: begins as a bundle and lacks its end" in done.stderr
     assert "Traceback" not in done.stderr
 
 
