@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from autoquant.arena.isolation import require_here, secrets_of
 from autoquant.arena.launch import Finish, StartOptions, start
 from autoquant.arena.opening import LockboxOptions, open_lockbox_of
 from autoquant.arena.race import read_seed
@@ -13,6 +14,7 @@ from autoquant.arena.show.status import read_view
 from autoquant.arena.show.voice import Voice
 from autoquant.clock import Clock, SystemClock
 from autoquant.errors import UserError
+from autoquant.harness.machine import Machine
 from autoquant.ledger.layout import RaceLayout
 from autoquant.market.manifest import SYNTHETIC, load_manifest, manifest_path
 from autoquant.market.synthetic_setup import make_synthetic
@@ -46,14 +48,16 @@ def demo(
 
     Raises
     ------
-    UserError : `out` holds something that is not a demo's.
+    UserError : `out` holds something that is not a demo's, or more isolation is required than this machine gives.
     """
     clock = clock or SystemClock()
     begun = clock.monotonic()
     out = out.absolute()
     layout = RaceLayout(out / "state", RACE)
-    _make_room(out, layout)
     data = out / "data"
+    if require is not Level.EVIDENT:  # before minutes are spent on a market
+        require_here(require, Machine.here(), secrets_of(home, data, out / "state"))
+    _make_room(out, layout)
     if not manifest_path(data / SYNTHETIC).is_file():
         voice.say("making a synthetic market: no score in this demo is a market result")
     make_synthetic(data)

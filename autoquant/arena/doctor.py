@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -206,14 +207,18 @@ def _isolation(isolation: Isolation, require: Level) -> Check:
         f"; {walls.note}" if walls.note else ""
     )
     if not isolation.level.satisfies(require):
-        return Check("isolation", Health.PROBLEM, f"{text}; --require {require} is not met", SEAL_HINT)
+        return Check("isolation", Health.PROBLEM, f"{text}; --require {require} is not met", isolation.remedy)
     if isolation.level is Level.SEALED:
         return Check("isolation", Health.OK, text)
-    return Check("isolation", Health.WARNING, text, SEAL_HINT)
+    return Check("isolation", Health.WARNING, text, f"{isolation.remedy}; until then {SEAL_HINT}")
 
 
 def _disk(state: Path) -> Check:
     folder = next(path for path in (state, *state.absolute().parents) if path.exists())
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return Check(
+            "disk", Health.PROBLEM, f"{folder}: no race can be kept there, it may not be written", "--state-dir DIR"
+        )
     free = shutil.disk_usage(folder).free
     text = f"{free / 1e9:.0f} GB free, a race needs about {RACE_BYTES / 1e9:.0f}"
     if free < RACE_BYTES:

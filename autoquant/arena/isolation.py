@@ -83,6 +83,13 @@ class Isolation:
         """Competitors that are not wholly sealed although this machine could: why."""
         return {**self.confinement.unsealed, **self.confinement.lending}
 
+    @property
+    def remedy(self) -> str:
+        """What would make it sealed."""
+        if any("bubblewrap is not installed" in reason for reason in self.lacks) and sys.platform == "linux":
+            return "install the package bubblewrap"
+        return "README.md says under Isolation what a sealed race needs"
+
     def require(self, level: Level) -> None:
         """Go on only at this level.
 
@@ -93,8 +100,13 @@ class Isolation:
         if not self.level.satisfies(level):
             raise UserError(
                 f"--require {level}: this race would be {self.recorded} ({'; '.join(self.lacks)})",
-                "see arena.py doctor; without --require it runs, and the record and every page say at which level",
+                f"{self.remedy}; without --require it runs, and the record and every page say at which level",
             )
+
+
+def require_here(level: Level, machine: Machine, secret: tuple[Path, ...]) -> None:
+    """Go on only when this machine gives the level, before it is known who races; raises as `Isolation.require`."""
+    isolation_of(walls_here(machine, secret), (), machine, secret).require(level)
 
 
 def without_paths(folders: Iterable[Path], text: str) -> str:

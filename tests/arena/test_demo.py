@@ -17,6 +17,8 @@ from autoquant.arena.show.voice import Voice
 from autoquant.errors import UserError
 from autoquant.ledger.layout import RaceLayout
 from autoquant.report import render_report
+from autoquant.sandbox import strategy_level
+from autoquant.sealing import Level
 from autoquant.verify.export import export
 from autoquant.verify.private import Private
 from autoquant.verify.records import as_text
@@ -51,6 +53,18 @@ def test_a_state_without_synthetic_data_beside_it_is_not_a_demos(tmp_path: Path)
     (tmp_path / "state").mkdir()
     with pytest.raises(UserError, match="is not a demo's folder"):
         demo(tmp_path, tmp_path, 1, no_page, Voice())
+
+
+def test_a_demo_that_would_not_be_sealed_is_refused_before_a_market_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Nothing is on the PATH, bubblewrap neither. What strategies get is tried once per process, so before that."""
+    strategy_level()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    out = tmp_path / "demo"
+    with pytest.raises(UserError, match="--require sealed: this race would be tamper-evident"):
+        demo(tmp_path, out, 1, no_page, Voice(), require=Level.SEALED)
+    assert not out.exists()
 
 
 @pytest.mark.slow

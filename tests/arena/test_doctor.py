@@ -236,6 +236,7 @@ def test_one_open_side_makes_it_evident_and_says_which_and_why(
     assert ("evident", "tamper-evident") == (answer.isolation.level, answer.isolation.recorded)
     who = "agents" if side == "agents" else "strategies"
     assert (f"{who}: bubblewrap is not installed",) == answer.isolation.lacks
+    assert "install the package bubblewrap" in show(answer) or sys.platform != "linux"
 
 
 def test_a_race_that_would_not_be_sealed_cannot_start_where_that_is_required(
@@ -255,6 +256,13 @@ def test_what_stays_open_behind_a_seal_is_said(world: RaceWorld, monkeypatch: py
 
 def test_a_full_disk_is_a_problem(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(doctor, "RACE_BYTES", 10**18)
+    assert Health.PROBLEM == health(ask(world))["disk"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_state_folder_that_may_not_be_written_is_a_problem(world: RaceWorld):
+    world.state.mkdir()
+    world.state.chmod(0o500)
     assert Health.PROBLEM == health(ask(world))["disk"]
 
 
