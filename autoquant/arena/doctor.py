@@ -138,10 +138,13 @@ def readiness(
         """The record is published: it tells no path of this machine."""
         return tuple(without_paths(folders, f"{name}: {text}") for name, text in words)
 
+    open_behind = [("isolation", note)] if (note := isolation.walls.note) else []
     return r.ReadinessChecked(
         manifest_verified=found[0].health is Health.OK,
         problems=told((c.name, c.text) for c in checks if c.health is Health.PROBLEM),
-        warnings=told([*((c.name, c.text) for c in checks if c.health is Health.WARNING), *notes.items()]),
+        warnings=told(
+            [*((c.name, c.text) for c in checks if c.health is Health.WARNING), *open_behind, *notes.items()]
+        ),
         left_out=told(left_out.items()),
         isolation=isolation.recorded,
         unsealed=isolation.told(*folders),

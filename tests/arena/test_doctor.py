@@ -11,8 +11,8 @@ from race_world import RaceWorld, change_manifest, make_world
 
 from autoquant import codec, files
 from autoquant.arena import doctor
-from autoquant.arena.doctor import Check, Diagnosis, Health, diagnose, show
-from autoquant.arena.isolation import Side, Walls
+from autoquant.arena.doctor import Check, Diagnosis, Health, diagnose, readiness, show
+from autoquant.arena.isolation import Isolation, Side, Walls
 from autoquant.arena.roster.load import load_roster
 from autoquant.arena.sessions.confinement import Confinement
 from autoquant.harness import ADAPTERS, Availability, Competitor, SessionPlan, SessionRequest
@@ -252,6 +252,16 @@ def test_a_race_that_would_not_be_sealed_cannot_start_where_that_is_required(
 def test_what_stays_open_behind_a_seal_is_said(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
     give(monkeypatch, replace(WALLS, note="abstract sockets are reachable"))
     assert "; abstract sockets are reachable" in show(ask(world))
+
+
+def test_what_stays_open_behind_a_seal_stands_in_the_record_of_a_start(world: RaceWorld):
+    isolation = Isolation(replace(WALLS, note="abstract sockets are reachable"), WALLS.namespace)
+    machine = Machine(dict(os.environ), world.root, is_root=False)
+    checked = readiness(world.home, world.data_root, world.state, machine, isolation, {}, {})
+    assert ("sealed", True) == (
+        checked.isolation,
+        "isolation: abstract sockets are reachable" in checked.warnings,
+    )
 
 
 def test_a_full_disk_is_a_problem(world: RaceWorld, monkeypatch: pytest.MonkeyPatch):
