@@ -110,7 +110,10 @@ def require_exportable(view: RaceView) -> None:
     racing = [name for name, racer in view.competitors.items() if racer.ended is None]
     if racing or not view.competitors:
         who = f"{', '.join(racing)} may still race" if racing else "nobody has raced"
-        raise UserError(f"race {race} is not exported: {who}, and the bundle holds the secret and every answer")
+        raise UserError(
+            f"race {race} is not exported: {who}, and the bundle holds the secret and every answer",
+            f"arena.py status --race {race} says what it waits for; the same start command goes on",
+        )
     if view.created.kind != TASKS and not view.lockbox.is_closed:
         raise UserError(
             f"race {race} is not exported: its lockbox is not closed, so others may still join",
