@@ -13,6 +13,12 @@ import psutil
 import pytest
 from e2e_checkout import Checkout
 
+from autoquant.verify.bundle import Bundle
+from autoquant.verify.data import sealed_panel
+from autoquant.verify.record_checks import check_chain
+from autoquant.verify.sealed_checks import fetched_record
+from autoquant.verify.work import panel_of
+
 BUDGET = 3
 
 
@@ -82,4 +88,14 @@ def test_the_main_job_runs_on_the_mirror(checkout: Checkout, served_mirror: str,
     assert "verified" in text
     assert "doctor’s checks are not on record" not in text
     assert served_mirror in text  # the source is on the page, in words
+    checkout.run("arena.py", "export", "--race", "mirror", "--with-places", str(tmp_path / "race.zip"))
+    with Bundle.open(tmp_path / "race.zip") as bundle:  # a verifier with data and mirror fetches the sealed year
+        _, _, story = check_chain(bundle)
+        assert story is not None
+        assert story.view.lockbox.fetched is not None
+        record = fetched_record(story.view.lockbox.fetched.data)
+        assert record is not None
+        found = sealed_panel(bundle, story.view, record, checkout.root / "data", tmp_path / "sealed")
+    assert found.panel is not None, found.missing
+    assert record.panel.digest == panel_of(found.panel).digest
     assert [] == living_in(checkout.root)
