@@ -154,6 +154,8 @@ def main() -> int:
         isolation.enter_seal()
         os.environ.pop("PWD", None)  # bubblewrap's word, and not part of the fixed environment
     sys.path[:] = [path for path in sys.path if path] + options["packages"]
+    # pandas offers numba where it finds it: a strategy may not work on a host with the extra `fast` alone.
+    sys.modules.update(dict.fromkeys(("numba", "llvmlite")))  # type: ignore[arg-type]
     server = _Server(options)
     try:
         server.serve()

@@ -78,6 +78,12 @@ def test_an_index_of_another_resolution_is_understood(parent, frames) -> None:
     assert ask(parent, frames, "return panel.close.set_axis(panel.close.index.as_unit('us'))").present.all()
 
 
+def test_no_compiler_is_there_where_the_extra_is_installed_either(parent, frames) -> None:
+    """Else a strategy that asks pandas for numba would work on one host and crash on another."""
+    line = "return panel.close.rolling(3).mean(engine='numba')"
+    assert "ModuleNotFoundError" == fault(parent, frames, line).kind
+
+
 def test_nan_comes_back_as_nan(parent, frames) -> None:
     assert np.isnan(ask(parent, frames, "return panel.close.where(panel.close < 0)").values).all()
 
