@@ -149,7 +149,7 @@ def run_missing(
     batch.cache.sweep()
     with LocalPool("processes", min(len(missing), jobs) if jobs else None) as workers:
         workers.map(
-            partial(_run, batch), missing, on_result=lambda done, _: on_progress(done_before + done, len(tasks))
+            partial(race_on, batch), missing, on_result=lambda done, _: on_progress(done_before + done, len(tasks))
         )
 
 
@@ -162,7 +162,7 @@ def _stored(batch: Batch, reference: str, run: int) -> bool:
     return all(batch.cache.read(reference, searcher, run) is not None for searcher in batch.searchers)
 
 
-def _run(batch: Batch, task: tuple[str, int]) -> None:
+def race_on(batch: Batch, task: tuple[str, int]) -> None:
     """Every searcher's race on one market; what is stored already is left."""
     reference, run = task
     market = null_market(_panel(batch.data_dir, batch.data), reference, run)

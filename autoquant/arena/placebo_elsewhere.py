@@ -67,7 +67,7 @@ def races_on(batch: Batch, market: Market) -> tuple[PlaceboRun, ...]:
     with tempfile.TemporaryDirectory(prefix="autoquant-placebo-") as folder:
         cache = PlaceboCache(Path(folder), batch.cache.plan)
         here = replace(batch, data_dir=scale.folder_of(batch.data), cache=cache, searchers=market.searchers)
-        placebo._run(here, (market.reference, market.run))
+        placebo.race_on(here, (market.reference, market.run))
         found = [cache.read(market.reference, name, market.run) for name in market.searchers]
         return tuple(run for run in found if run is not None)
 
