@@ -43,6 +43,8 @@ LAST_BREATH_SECONDS = 0.5
 """A session may still send something when its arena is dead, but not for long."""
 IN_FLIGHT_SECONDS = 5.0
 """So long after its request an answer has been read, on the slowest of days."""
+WRITTEN_SECONDS = 2.0
+"""So long after an experiment was handed in, the CLI has written down what the answer that led to it cost."""
 TOKENS = ("requests", "input", "cached", "output")
 PER_REQUEST = {"cached": 400, "output": 40}
 """What the scripted server reports for every answer; the input depends on the conversation."""
@@ -327,7 +329,8 @@ def hit_by_kills(night: Night, racer: Racer, charged: list[Asked]) -> tuple[list
         if last is None or last in cut_off or any(last.at <= end and end + 1 <= kill for end in exited):
             continue
         cut_off.append(last)
-        if kill - last.at < IN_FLIGHT_SECONDS and not any(last.at <= at <= kill for at in submitted):
+        told = any(last.at <= at <= kill - WRITTEN_SECONDS for at in submitted)
+        if kill - last.at < IN_FLIGHT_SECONDS and not told:
             unread.append(last)
     return unread, cut_off
 
