@@ -50,8 +50,11 @@ def trade(tape: Tape, orders: Orders, compiled: Compiled | None = None) -> Trail
 
     Parameters
     ----------
-    compiled : does it in place of numpy.
+    compiled : does it in place of numpy, but for a single path of more than `MOST_ASSETS` contracts.
     """
+    _, assets, folds, samples = orders.shape
+    if folds * samples == 1 and assets > MOST_ASSETS:
+        compiled = None
     tally = Tally(tape, orders, compiled.tally if compiled else None)
     ruined = _run(tape, orders, tally.add, compiled.run if compiled else None)
     return tally.trail(ruined)
@@ -137,7 +140,7 @@ def _advance(book: Book, block: Block, start: int, stop: int, compiled: RunBlock
         if len(cash) == 1 and compiled is None and not book.ruined[0]:
             sound = run_lone_rows(book, block, start, stop)
         else:
-            if compiled is not None and (len(cash) > 1 or len(units) <= MOST_ASSETS):
+            if compiled is not None:
                 compiled(book, block, start, stop)
             else:
                 run_rows(book, block, start, stop, careful=False)
