@@ -89,11 +89,13 @@ def is_surely_canonical(data: bytes, plain: Any) -> bool:
     ------
     TypeError : nested too deeply.
     """
-    if (b"0.0000" in data or b"e-" in data) and _SMALL_FLOAT.search(data):
+    if not _LARGE_FLOATS_ALIKE or ((b"0.0000" in data or b"e-" in data) and _SMALL_FLOAT.search(data)):
         return False
     return orjson.dumps(plain, option=orjson.OPT_SORT_KEYS) == data
 
 
+_LARGE_FLOATS_ALIKE = orjson.dumps(1e16) == b"1e+16"
+"""An older orjson writes `1e16`: there nothing is vouched for."""
 _SMALL_FLOAT = re.compile(rb"(?:^|[:,\[])-?(?:0\.0000|[0-9.]+e-[0-9](?![0-9]))")
 
 
