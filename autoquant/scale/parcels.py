@@ -137,8 +137,12 @@ class Store:
                 return False
         try:
             os.rename(half, folder)
-        except OSError:  # another sender's copy stands there already
-            shutil.rmtree(half, ignore_errors=True)
+        except OSError:
+            if self.folder(parcel) is not None:  # another sender's copy stands there already
+                shutil.rmtree(half, ignore_errors=True)
+            else:  # what is left of one
+                shutil.rmtree(folder, ignore_errors=True)
+                os.rename(half, folder)
         return True
 
     def _half(self, parcel: Parcel, token: str) -> Path:
