@@ -122,9 +122,9 @@ def _require_workers(client: Client, scheduler: Scheduler) -> None:
 
 
 def _require_closed(who: str, scheduler: Scheduler, doors: Sequence[str]) -> None:
-    """With TLS every door asks for a certificate; without, it has to be on this machine alone."""
+    """A door with TLS asks for a certificate; one without has to be on this machine alone."""
     for door in doors:
-        if not scheduler.is_tls and not is_loopback(door):
+        if not door.startswith("tls://") and not is_loopback(door):
             raise UserError(
                 f"the {who} behind {scheduler.address} listens on {door} without TLS: {REASON}",
                 "start scheduler and workers with --host 127.0.0.1, or with certificates: docs/scale.md",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autoquant.errors import UserError
-from autoquant.scale import Certificates, Scheduler, add_options, scheduler_of
+from autoquant.scale import Certificates, Scheduler, add_options, connection, scheduler_of
 
 
 @pytest.mark.parametrize(
@@ -100,3 +100,11 @@ def test_help_imports_neither_dask_nor_numpy(repository: Path) -> None:
         )
         done = subprocess.run([sys.executable, "-c", code], cwd=repository, capture_output=True, text=True, check=True)
         assert "[]" == done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize("address", ["tls://127.0.0.1:8786", "tcp://127.0.0.1:8786"])
+def test_a_worker_that_listens_to_everyone_without_tls_is_refused_behind_any_scheduler(address: str) -> None:
+    scheduler = Scheduler.parse(address)
+    connection._require_closed("worker", scheduler, ["tls://0.0.0.0:1", "tcp://127.0.0.1:1"])
+    with pytest.raises(UserError, match=r"listens on tcp://0\.0\.0\.0:1 without TLS"):
+        connection._require_closed("worker", scheduler, ["tls://0.0.0.0:1", "tcp://0.0.0.0:1"])
