@@ -80,7 +80,8 @@ def leaderboard_key(layout: RaceLayout, head: str) -> str:
 
 
 def _marks(folder: str) -> Iterator[Mark]:
-    """Of every file below a folder that is there; links are marked, not followed."""
+    """Of every file below a folder that is there. Links are not followed; one to a folder never has the same mark
+    twice: what lies behind it may be read and may change."""
     try:
         entries = list(os.scandir(folder))
     except FileNotFoundError:
@@ -93,6 +94,9 @@ def _marks(folder: str) -> Iterator[Mark]:
             yield from _marks(entry.path)
             continue
         try:
+            if entry.is_dir():
+                yield entry.path, int.from_bytes(os.urandom(8)), 0, 0, 0
+                continue
             yield _mark(entry.path, entry.stat(follow_symlinks=False))
         except OSError as error:  # a half-written file of a running race, renamed this moment
             yield _unmarked(entry.path, error)

@@ -16,6 +16,7 @@ from race_cases import RaceCase
 from autoquant import cli, codec
 from autoquant.arena.command import main
 from autoquant.ledger import records as r
+from autoquant.ledger.placebos import cache_of
 from autoquant.report import kept, race_leaderboard, shown_leaderboard
 from autoquant.report.kept import KeptLeaderboard, leaderboard_key
 from autoquant.report.leaderboard import Leaderboard
@@ -99,6 +100,18 @@ def test_another_program_works_it_out_anew(case: RaceCase, tmp_path: Path, monke
     (tmp_path / "package" / "changed.py").write_text("")
     monkeypatch.setattr(kept, "PACKAGE", tmp_path / "package")
     assert "daily returns" == look(case).ranked_by
+
+
+def test_placebo_races_behind_a_link_are_looked_at_each_time(case: RaceCase, tmp_path: Path) -> None:
+    """They are read there, and others may be put there: nothing in the state folder tells."""
+    plan = cache_of(case.state, placebos(case, [run / 10 for run in range(1, 40)])).folder
+    plan.rename(tmp_path / "elsewhere")
+    plan.symlink_to(tmp_path / "elsewhere")
+    before = look(case)
+    for path in (tmp_path / "elsewhere").glob("*-0001.json"):
+        path.unlink()
+    assert before != look(case)
+    assert race_leaderboard(case.layout.state, "autumn") == look(case)
 
 
 def test_a_folder_that_refuses_costs_nothing_but_time(case: RaceCase, capsys: pytest.CaptureFixture[str]) -> None:
