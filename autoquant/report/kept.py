@@ -76,7 +76,7 @@ def leaderboard_key(layout: RaceLayout, head: str) -> str:
         "libraries": [mark for name in _LIBRARIES for mark in _version_marks(name)],
         "machine": [sys.version, *os.uname()],
     }
-    return files.sha256_bytes(codec.dumps(parts).encode())
+    return files.sha256_bytes(codec.dumps(parts).encode(errors="surrogateescape"))
 
 
 def _marks(folder: str) -> Iterator[Mark]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -112,6 +113,12 @@ def test_placebo_races_behind_a_link_are_looked_at_each_time(case: RaceCase, tmp
         path.unlink()
     assert before != look(case)
     assert race_leaderboard(case.layout.state, "autumn") == look(case)
+
+
+def test_a_name_that_is_no_text_is_no_matter(case: RaceCase) -> None:
+    (case.layout.root / "evaluations" / "a" / os.fsdecode(b"\xff.json")).write_text("")
+    assert look(case) == look(case)
+    assert mark(case) == look(case)
 
 
 def test_a_folder_that_refuses_costs_nothing_but_time(case: RaceCase, capsys: pytest.CaptureFixture[str]) -> None:
