@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoquant.errors import DataError, OutputError
-from autoquant.oracle import simulate
+from autoquant.oracle import Scenario, simulate, simulate_folds
+from autoquant.oracle.folds import Window
 from autoquant.protocol import PROTOCOL, Costs
 
 NAN = math.nan
@@ -238,16 +239,22 @@ def test_a_close_out_without_known_liquidity_is_free_of_impact():
         ([100, 100, 100, 100], [100, 100, 100, 100], [("A", at(8), -2.0)]),  # at the open: funding
         ([100, 100, 100, 100], [100, 100, 100, 100], [("A", at(9), -2.0)]),  # inside the bar
         ([100, 100, 100, 300], [100, 100, 300, 300], []),  # at the close
+        ([100, 100, 300, 100], [100, 100, 100, 100], [("A", at(9), 0.5)]),  # at the open alone: funding would heal it
+        ([100, 100, 100, 10], [100, 100, 10, 10], [("A", at(9), -1.5)]),  # inside the bar alone
+        ([100, 100, 100, 100], [100, 100, 300, 100], []),  # at the close alone
     ],
 )
-def test_ruin_at_each_of_its_three_tests_is_final_and_keeps_the_identity(opens, closes, funding):
+@pytest.mark.parametrize("lanes", [1, 3])
+def test_ruin_at_each_of_its_three_tests_is_final_and_keeps_the_identity(opens, closes, funding, lanes):
     """INV-05."""
     panel = market({"A": opens}, {"A": closes}, funding=funding)
-    result = simulate(panel, weights(panel, A=[-1, NAN, NAN, NAN]), *span(panel), costs=fees(5))
-    assert [0.0, 0.0] == result.equity[2:].tolist()
-    assert result.ruined
-    assert identity_gap(result) < 1e-12
-    assert 0.0 == result.bars.fee[2:].sum()
+    window = Window(1, *(3 * span(panel)[:1]), span(panel)[1])
+    orders = np.array([[-1.0], [NAN], [NAN], [NAN]])
+    for (result,) in simulate_folds(panel, [orders], [window], lanes * [Scenario()], costs=fees(5)):
+        assert [0.0, 0.0] == result.equity[2:].tolist()
+        assert result.ruined
+        assert identity_gap(result) < 1e-12
+        assert 0.0 == result.bars.fee[2:].sum()
 
 
 def test_ruin_by_the_costs_of_a_fill():
@@ -268,9 +275,6 @@ def test_ruin_by_the_costs_of_a_close_out():
 def test_one_ruined_fold_leaves_its_neighbours_alone():
     panel = market({"A": [100, 100, 300, 300], "B": [100, 100, 110, 110]})
     both = simulate(panel, weights(panel, A=0.0, B=[1, NAN, NAN, NAN]), *span(panel), costs=FREE)
-    from autoquant.oracle import Scenario, simulate_folds
-    from autoquant.oracle.folds import Window
-
     start, end = span(panel)
     window = Window(1, start, start, start, end)
     ruin = np.array([[-1.0, 0.0]] * 4)
