@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from reference_engine import Reference, drawdown, sharpe
 from autoquant.clock import day_ms
 from autoquant.market.grid import FIELDS
 from autoquant.market.panel import Panel
-from autoquant.oracle import Scenario, simulate, simulate_folds
+from autoquant.oracle import Scenario, blocks, simulate, simulate_folds
 from autoquant.oracle.folds import Window
 from autoquant.protocol import PROTOCOL, Costs
 
@@ -37,6 +38,26 @@ CASES = [
     (11, 5, 40, 6, 25, PROTOCOL.costs, 1e3, 1.0, 0, 1.0, 0.04),
     (12, 3, 20, 4, 6, LOOSE, 1e5, 1.0, 0, 6.0, 0.1),
 ]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"seed{case[0]}")
+def test_where_a_block_of_bars_ends_changes_no_bit(case):
+    """Settlement, ruin, delays, funding and gaps meet the border of blocks of three bars."""
+    seed, assets, days, hours, first_day, costs, capital, multiplier, delay, gross, wild = case
+    panel = random_market(seed, assets=assets, days=days, hours=hours, wild=wild)
+    windows = [Window(1, 0, 0, *span(panel, first_day * 24 // hours))]
+    decisions = [random_weights(seed + 100, panel, gross=gross)]
+    plain, late = Scenario(multiplier, delay), Scenario(2.0, delay + 1)
+
+    def numbers(*scenarios):
+        results = simulate_folds(panel, decisions, windows, scenarios, costs=costs, capital=capital)
+        told = [[result.fills, result.trades, result.ruined, result.turnover, result.equity] for (result,) in results]
+        return told, [list(vars(result.bars).values()) for (result,) in results]
+
+    for scenarios in ((plain,), (plain, late)):
+        expected = numbers(*scenarios)
+        with patch.multiple(blocks, LEAST=3, MOST=3):
+            np.testing.assert_equal(numbers(*scenarios), expected)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"seed{case[0]}")
