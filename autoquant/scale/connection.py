@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 import warnings
@@ -15,8 +16,9 @@ from autoquant.scale.identity import differing, identity
 
 if TYPE_CHECKING:
     from distributed import Client
+    from distributed.security import Security
 
-INSTALL = "uv sync --extra dask (or: pip install 'autoquant[dask]'), here and on every worker"
+INSTALL = "uv sync --extra dask (or: pip install '.[dask]' in the checkout), here and on every worker"
 CONNECT_SECONDS = 20.0
 FIRST_WORKER_SECONDS = 20.0
 
@@ -50,6 +52,7 @@ def connect(scheduler: Scheduler) -> Client:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of other versions: told below, as an error
+            asyncio.run(_greet(scheduler.address, security))
             client = Client(scheduler.address, security=security, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
         why = str(error.__cause__ or error).split("\n", 1)[0] or type(error).__name__
@@ -64,6 +67,23 @@ def connect(scheduler: Scheduler) -> Client:
         client.close(timeout=5)
         raise
     return client
+
+
+async def _greet(address: str, security: Security | None) -> None:
+    """Exchange Dask's greeting: a `Client` waits without end for that of a port where something else listens.
+
+    Raises
+    ------
+    OSError, TimeoutError : nobody greets in time.
+    """
+    from distributed.comm import connect as greet
+
+    options = {} if security is None else security.get_connection_args("client")
+    try:
+        comm = await asyncio.wait_for(greet(address, timeout=CONNECT_SECONDS, **options), CONNECT_SECONDS + 1)
+    except TimeoutError:
+        raise TimeoutError(f"what listens there did not greet within {CONNECT_SECONDS:.0f} s") from None
+    comm.abort()
 
 
 def slots(client: Client) -> dict[str, int]:
@@ -94,7 +114,7 @@ def refuse(address: str, problem: str) -> None:
     """Say why a worker's numbers would not be this machine's."""
     raise UserError(
         f"worker {address} is another than this machine: {problem}",
-        "every worker needs the same commit and `uv sync --extra dask` from the same lock; for vector instructions "
+        "every worker needs the same commit, the same Python, and `uv sync --extra dask`; for vector instructions "
         "NPY_DISABLE_CPU_FEATURES on both sides",
     )
 
@@ -124,6 +144,11 @@ def _require_workers(client: Client, scheduler: Scheduler) -> None:
 def _require_closed(who: str, scheduler: Scheduler, doors: Sequence[str]) -> None:
     """A door with TLS asks for a certificate; one without has to be on this machine alone."""
     for door in doors:
+        if door.startswith("http://") and not is_loopback(door):
+            raise UserError(
+                f"the {who} behind {scheduler.address} shows its tasks and logs to anybody on {door}",
+                "start it with --dashboard-address 127.0.0.1:0 (--no-dashboard does not close it): docs/scale.md",
+            )
         if not door.startswith("tls://") and not is_loopback(door):
             raise UserError(
                 f"the {who} behind {scheduler.address} listens on {door} without TLS: {REASON}",

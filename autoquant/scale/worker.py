@@ -134,13 +134,20 @@ def describe() -> dict[str, str]:
 
 
 def worker_doors(*, dask_worker: Any) -> list[str]:
-    """Where this worker listens, `0.0.0.0` when everywhere."""
-    return [str(listener.listen_address) for listener in dask_worker.listeners]
+    """Where this worker listens, `0.0.0.0` when everywhere; its pages too."""
+    return _doors(dask_worker)
 
 
 def scheduler_doors(*, dask_scheduler: Any) -> list[str]:
-    """Where this scheduler listens, `0.0.0.0` when everywhere."""
-    return [str(listener.listen_address) for listener in dask_scheduler.listeners]
+    """Where this scheduler listens, `0.0.0.0` when everywhere; its pages too."""
+    return _doors(dask_scheduler)
+
+
+def _doors(node: Any) -> list[str]:
+    """Pages about tasks and logs are served whatever `--no-dashboard` says, and to everyone unless told otherwise."""
+    listeners = [str(listener.listen_address) for listener in node.listeners]
+    host = node.http_server.address
+    return [*listeners, f"http://{f'[{host}]' if ':' in host else host}:{node.http_server.port}"]
 
 
 def receive(parcel: Parcel, piece: Piece, offset: int, chunk: bytes, token: str, *, dask_worker: Any) -> None:

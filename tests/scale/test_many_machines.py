@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -263,6 +264,19 @@ def test_nobody_at_the_address_is_said_in_one_line(monkeypatch: pytest.MonkeyPat
         scale.Scheduler.parse("tcp://127.0.0.1:9")
     ):  # fmt: skip
         pass
+    assert "\n" not in refused.value.message
+
+
+def test_a_port_where_something_else_listens_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask's own client waits without end there."""
+    monkeypatch.setattr("autoquant.scale.connection.CONNECT_SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with (
+            pytest.raises(UserError, match=r"no scheduler answers \(what listens there did not greet") as refused,
+            scale.open_pool(scale.Scheduler.parse(address)),
+        ):
+            pass
     assert "\n" not in refused.value.message
 
 

@@ -108,3 +108,11 @@ def test_a_worker_that_listens_to_everyone_without_tls_is_refused_behind_any_sch
     connection._require_closed("worker", scheduler, ["tls://0.0.0.0:1", "tcp://127.0.0.1:1"])
     with pytest.raises(UserError, match=r"listens on tcp://0\.0\.0\.0:1 without TLS"):
         connection._require_closed("worker", scheduler, ["tls://0.0.0.0:1", "tcp://0.0.0.0:1"])
+
+
+def test_pages_with_tasks_and_logs_are_open_to_this_machine_alone() -> None:
+    scheduler = Scheduler.parse("tls://head:8786")
+    connection._require_closed("scheduler", scheduler, ["tls://0.0.0.0:8786", "http://127.0.0.1:8787"])
+    with pytest.raises(UserError, match=r"shows its tasks and logs to anybody on http://0\.0\.0\.0:8787") as refused:
+        connection._require_closed("scheduler", scheduler, ["tls://0.0.0.0:8786", "http://0.0.0.0:8787"])
+    assert "--dashboard-address 127.0.0.1:0" in refused.value.hint
