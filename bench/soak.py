@@ -121,6 +121,8 @@ def watch(folder: Path, command: list[str], attempts: int, kept: _Kept) -> None:
 
 def _look(process: psutil.Process, done: int, folder: Path) -> Sample:
     memory, times = process.memory_full_info(), process.cpu_times()
+    if not memory.uss:  # ended this moment: what is left of it holds nothing
+        raise psutil.NoSuchProcess(process.pid)
     state = folder / "state"
     status = _command("arena.py", "status", "--json", "--state-dir", str(state))
     return Sample(
