@@ -18,7 +18,8 @@ from autoquant import cli, codec
 from autoquant.arena.command import main
 from autoquant.ledger import records as r
 from autoquant.ledger.placebos import cache_of
-from autoquant.report import kept, race_leaderboard, shown_leaderboard
+from autoquant.report import kept, placing, race_leaderboard, shown_leaderboard
+from autoquant.report.collect import Collected
 from autoquant.report.kept import KeptLeaderboard, leaderboard_key
 from autoquant.report.leaderboard import Leaderboard
 
@@ -101,6 +102,23 @@ def test_another_program_works_it_out_anew(case: RaceCase, tmp_path: Path, monke
     (tmp_path / "package" / "changed.py").write_text("")
     monkeypatch.setattr(kept, "PACKAGE", tmp_path / "package")
     assert "daily returns" == look(case).ranked_by
+
+
+def test_another_library_works_it_out_anew(case: RaceCase, monkeypatch: pytest.MonkeyPatch) -> None:
+    mark(case)
+    monkeypatch.setattr(kept, "_LIBRARIES", ("numpy",))
+    assert "daily returns" == look(case).ranked_by
+
+
+def test_what_changed_while_it_was_worked_out_is_not_kept(case: RaceCase, monkeypatch: pytest.MonkeyPatch) -> None:
+    def meanwhile(collected: Collected) -> Leaderboard:
+        add_placebos(case)
+        return leaderboard_before(collected)
+
+    leaderboard_before = placing.collected_leaderboard
+    monkeypatch.setattr(placing, "collected_leaderboard", meanwhile)
+    look(case)
+    assert not case.layout.leaderboard.exists()
 
 
 def test_placebo_races_behind_a_link_are_looked_at_each_time(case: RaceCase, tmp_path: Path) -> None:
