@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import platform
+import shutil
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -24,6 +25,8 @@ import run_accounting
 import run_growth
 import run_race
 from run_rows import Rivals, Row, table
+
+from autoquant import cli
 
 PARTS = ("accounting", "replay", "startup", "attempt", "growth", "life", "setup")
 
@@ -53,15 +56,23 @@ def _lines(path: str) -> list[str]:
         return []
 
 
-def main() -> int:
+@cli.command
+def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a Markdown table")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS[:3] + PARTS[4:6], metavar="PART")
-    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="of each side of a row (default: 5)")
+    parser.add_argument(
+        "--repeats", type=int, default=5, metavar="N", help="of each side of a row (default: 5; start-up: 9 or more)"
+    )
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="for the part attempt")
     parser.add_argument("--base-url", metavar="URL", help="for the part setup")
     parser.add_argument("--rivals-python", metavar="FILE", help="an interpreter that has the other libraries already")
-    options = parser.parse_args()
+    parser.add_argument("--debug", action="store_true", help="show tracebacks")
+    options = parser.parse_args(argv)
+    if options.repeats < 1:
+        parser.error("--repeats takes a number from 1")
+    if options.rivals_python is not None and shutil.which(options.rivals_python) is None:
+        parser.error(f"--rivals-python {options.rivals_python}: no program there")
     wanted = set(options.only)
     rows: list[Row] = []
     with Rivals(options.rivals_python, wanted=bool(wanted & {"accounting", "replay"})) as rivals:

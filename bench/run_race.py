@@ -188,11 +188,14 @@ def setup(base_url: str | None) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="autoquant-bench-") as folder:
         options = ("--base-url", base_url, "--jobs", "8", "--keep-raw", "--data-dir", folder)
         argv = [sys.executable, "setup_data.py", *options]
-        started = process.spawn(argv, cwd=HOME, env=os.environ)
+        started = process.spawn(argv, cwd=HOME, env=os.environ, stderr=None)  # what is wrong it says itself
         begun, held = time.perf_counter(), list[tuple[int, float]]()
-        while started.poll() is None:
-            held.append(_held(started.pid))
-            time.sleep(0.1)
+        try:
+            while started.poll() is None:
+                held.append(_held(started.pid))
+                time.sleep(0.1)
+        finally:  # Ctrl-C does not reach its session
+            process.end_tree(started.pid)
         took = 1e3 * (time.perf_counter() - begun)
         if started.returncode != 0:
             raise SystemExit("error: setup_data.py did not end well")
