@@ -35,8 +35,20 @@ class KeptLeaderboard:
     """The file."""
 
     key: str
+    digest: str
+    """Of the leaderboard: a number that a disk changed is no number of ours."""
     leaderboard: Leaderboard
     schema_version: int = SCHEMA_VERSION
+
+    @classmethod
+    def of(cls, key: str, board: Leaderboard) -> KeptLeaderboard:
+        """With the digest it has."""
+        return cls(key, _digest(board), board)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is what was kept."""
+        return self.digest == _digest(self.leaderboard)
 
 
 def shown_leaderboard(state_dir: Path, race: str, head: str) -> Leaderboard:
@@ -53,7 +65,7 @@ def shown_leaderboard(state_dir: Path, race: str, head: str) -> Leaderboard:
     layout = RaceLayout(state_dir, race)
     key = leaderboard_key(layout, head)
     kept = _read(layout)
-    if kept is not None and kept.key == key:
+    if kept is not None and kept.key == key and kept.is_whole:
         return kept.leaderboard
     from autoquant.report.collect import collect
     from autoquant.report.placing import collected_leaderboard
@@ -61,7 +73,7 @@ def shown_leaderboard(state_dir: Path, race: str, head: str) -> Leaderboard:
     collected = collect(state_dir, race)
     board = collected_leaderboard(collected)
     if collected.race.provenance.head == head and leaderboard_key(layout, head) == key:
-        _keep(layout, KeptLeaderboard(key, board))
+        _keep(layout, KeptLeaderboard.of(key, board))
     return board
 
 
@@ -77,6 +89,10 @@ def leaderboard_key(layout: RaceLayout, head: str) -> str:
         "machine": [sys.version, *os.uname()],
     }
     return files.sha256_bytes(codec.dumps(parts).encode(errors="surrogateescape"))
+
+
+def _digest(board: Leaderboard) -> str:
+    return files.sha256_bytes(codec.dumps(board).encode())
 
 
 def _marks(folder: str) -> Iterator[Mark]:

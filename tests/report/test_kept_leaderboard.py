@@ -39,7 +39,7 @@ def mark(case: RaceCase) -> Leaderboard:
     """Put another leaderboard in the kept one's place, so that it shows whether it is looked at."""
     board = replace(race_leaderboard(case.layout.state, "autumn"), ranked_by="a mark")
     key = leaderboard_key(case.layout, case.ledger.head)
-    case.layout.leaderboard.write_text(codec.dumps(KeptLeaderboard(key, board)))
+    case.layout.leaderboard.write_text(codec.dumps(KeptLeaderboard.of(key, board)))
     return board
 
 
@@ -74,6 +74,11 @@ def damage(case: RaceCase) -> None:
     case.layout.leaderboard.write_bytes(case.layout.leaderboard.read_bytes()[:-30])
 
 
+def alter_a_word(case: RaceCase) -> None:
+    path = case.layout.leaderboard
+    path.write_text(path.read_text().replace("a mark", "a mask"))
+
+
 def of_another_version(case: RaceCase) -> None:
     plain = json.loads(case.layout.leaderboard.read_bytes())
     case.layout.leaderboard.write_text(json.dumps(plain | {"schema_version": 0}))
@@ -85,7 +90,16 @@ def in_another_shape(case: RaceCase) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [append, alter_an_evaluation, remove_an_evaluation, add_placebos, damage, of_another_version, in_another_shape],
+    [
+        append,
+        alter_an_evaluation,
+        remove_an_evaluation,
+        add_placebos,
+        damage,
+        alter_a_word,
+        of_another_version,
+        in_another_shape,
+    ],
 )
 def test_whatever_changes_it_is_worked_out_anew(case: RaceCase, change: Callable[[RaceCase], None]) -> None:
     marked = mark(case)
