@@ -113,10 +113,15 @@ def watch(folder: Path, command: list[str], attempts: int, kept: _Kept) -> None:
                     kept.add(_look(process, done, folder))
                 due = (done // step + 1) * step
     except KeyboardInterrupt:
-        arena.send_signal(signal.SIGINT)
-        arena.wait()
+        pass
+    finally:  # also when a look failed: nothing races unwatched
+        if arena.poll() is None:
+            arena.send_signal(signal.SIGINT)
+            arena.wait()
     if arena.returncode not in (0, 130):
-        raise SystemExit(f"error: the arena ended with {arena.returncode}: see {folder / 'arena.log'}")
+        lines = (folder / "arena.log").read_text(encoding="utf-8", errors="replace").splitlines()
+        said = next((line for line in reversed(lines) if line.startswith("error: ")), "error: it left no reason")
+        raise SystemExit(f"{said}\nhint: the arena ended with {arena.returncode}: see {folder / 'arena.log'}")
 
 
 def _look(process: psutil.Process, done: int, folder: Path) -> Sample:
