@@ -5,8 +5,9 @@ The public names load late, so that a command's `--help` does not pay for numpy.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from autoquant.lazy import names_of
 
 if TYPE_CHECKING:
     from autoquant.market.grid import CUBE_FIELDS, FIELDS, NEVER
@@ -53,8 +54,4 @@ __all__ = [
     "verify",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = names_of(__name__, _HOMES)

@@ -5,8 +5,9 @@ Names load on first use, so that importing the room costs nothing and pulls in n
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from autoquant.lazy import names_of
 
 if TYPE_CHECKING:
     from autoquant.oracle.metrics import score
@@ -38,8 +39,4 @@ _HOMES = {
     "simulate_folds": "simulation",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = names_of(__name__, _HOMES)

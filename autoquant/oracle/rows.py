@@ -7,9 +7,36 @@ a keyword costs a fifth of a call on so few numbers.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autoquant.oracle.blocks import Block
 from autoquant.oracle.book import Book
+
+Floats = NDArray[np.float64]
+
+
+def order(
+    target: Floats, equity: Floats | float, notional: Floats, bounds: tuple[Floats, Floats] | None,
+    change: Floats, size: Floats,
+) -> None:  # fmt: skip
+    """Into `change` the notional to trade towards target weights, within (upper, lower); into `size` its amount."""
+    np.multiply(target, equity, change)
+    np.subtract(change, notional, change)
+    if bounds is not None:
+        np.minimum(change, bounds[0], out=change)
+        np.maximum(change, bounds[1], out=change)
+    np.absolute(change, size)
+
+
+def price_order(size: Floats, rate: Floats, impact: Floats | None, root: Floats, cost: Floats) -> None:
+    """Into `cost` what trading `size` costs: a rate, and with `impact` a part that grows with the root of the size."""
+    if impact is None:
+        np.multiply(rate, size, cost)
+        return
+    np.sqrt(size, root)
+    np.multiply(root, impact, cost)
+    np.add(cost, rate, cost)
+    np.multiply(cost, size, cost)
 
 
 def run_rows(book: Book, block: Block, start: int, stop: int, *, careful: bool) -> None:
@@ -19,7 +46,7 @@ def run_rows(book: Book, block: Block, start: int, stop: int, *, careful: bool) 
     ----------
     careful : look for ruin after every step; else rows after a ruin are nonsense.
     """
-    multiply, subtract, add, add_up = np.multiply, np.subtract, np.add, np.add.reduce
+    subtract, add, add_up = np.subtract, np.add, np.add.reduce
     cash, notional = book.cash, book.notional
     change, cost = moved = book.moved
     spent, paid = sums = book.sums
@@ -33,19 +60,8 @@ def run_rows(book: Book, block: Block, start: int, stop: int, *, careful: bool) 
         if careful:
             book.bury(now, block.written_off[row])
         if block.has_orders[row]:
-            multiply(target, now, change)
-            subtract(change, notional, change)
-            if block.is_bound[row]:
-                np.minimum(change, limit, out=change)
-                np.maximum(change, floor, out=change)
-            np.absolute(change, size)
-            if has_impact:
-                np.sqrt(size, root)
-                multiply(root, impact, cost)
-                add(cost, rate, cost)
-                multiply(cost, size, cost)
-            else:
-                multiply(rate, size, cost)
+            order(target, now, notional, (limit, floor) if block.is_bound[row] else None, change, size)
+            price_order(size, rate, impact if has_impact else None, root, cost)
             add_up(moved, 1, None, out=sums)
             subtract(cash, spent, cash)
             subtract(cash, paid, cash)
@@ -71,7 +87,7 @@ def run_lone_rows(book: Book, block: Block, start: int, stop: int) -> bool:
 
     A bar's close and the next open value the same units: one reduction for both.
     """
-    multiply, subtract, add_up = np.multiply, np.subtract, np.add.reduce
+    multiply, add_up = np.multiply, np.add.reduce
     change, cost = moved = book.moved[..., 0]
     at_close, notional = valued = np.empty_like(moved)
     units, cash = book.units[:, 0], float(book.cash[0])
@@ -87,19 +103,8 @@ def run_lone_rows(book: Book, block: Block, start: int, stop: int) -> bool:
         opening.append(now)
         after = now
         if block.has_orders[row]:
-            multiply(target, now, change)
-            subtract(change, notional, change)
-            if block.is_bound[row]:
-                np.minimum(change, limit, out=change)
-                np.maximum(change, floor, out=change)
-            np.absolute(change, size)
-            if has_impact:
-                np.sqrt(size, root)
-                multiply(root, impact, cost)
-                np.add(cost, rate, cost)
-                multiply(cost, size, cost)
-            else:
-                multiply(rate, size, cost)
+            order(target, now, notional, (limit, floor) if block.is_bound[row] else None, change, size)
+            price_order(size, rate, impact if has_impact else None, root, cost)
             spent, paid = add_up(moved, 1).tolist()
             cash = cash - spent - paid
             after = now - paid

@@ -11,8 +11,9 @@ for: nothing but the page needs jinja2, and a leaderboard that is kept needs no 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from autoquant.lazy import names_of
 
 if TYPE_CHECKING:
     from autoquant.report.facts import report_facts
@@ -41,8 +42,4 @@ _HOMES = {
     "shown_leaderboard": "kept",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = names_of(__name__, _HOMES)

@@ -9,9 +9,9 @@ what costs time is imported when it is first asked for; Dask itself only by `ope
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from autoquant.lazy import names_of
 from autoquant.scale.options import add_options, scheduler_of
 
 if TYPE_CHECKING:
@@ -38,8 +38,4 @@ _HOMES = {
     "parcel_of_files": "parcels",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = names_of(__name__, _HOMES)

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from autoquant import codec, files
 from autoquant.environment import environment_here
@@ -42,6 +42,8 @@ BESIDE = (LEDGER, SECRET, COMMITS, MANIFEST, CALIBRATION, LOCKBOX_SEED, PROTECTE
 HELD = ("strategies/", "evaluations/", "scores/", "lockbox/")
 LARGEST = 256 << 20
 """Bytes of one piece."""
+
+T = TypeVar("T")
 
 
 class Evidence(Protocol):
@@ -223,18 +225,18 @@ def data_of(data_root: Path, manifest: str) -> tuple[Path, Manifest] | None:
 
 def manifest_of(evidence: Evidence) -> Manifest | None:
     """The manifest of the race's data; None when it is missing or unreadable."""
-    content = evidence.read(MANIFEST)
-    try:
-        return None if content is None else codec.loads(Manifest, content, MANIFEST)
-    except AutoQuantError:
-        return None
+    return _record_of(Manifest, evidence, MANIFEST)
 
 
 def floor_of(evidence: Evidence) -> NoiseFloor | None:
     """The noise floor of the race; None when it is missing or unreadable."""
-    content = evidence.read(CALIBRATION)
+    return _record_of(NoiseFloor, evidence, CALIBRATION)
+
+
+def _record_of(cls: type[T], evidence: Evidence, name: str) -> T | None:
+    content = evidence.read(name)
     try:
-        return None if content is None else codec.loads(NoiseFloor, content, CALIBRATION)
+        return None if content is None else codec.loads(cls, content, name)
     except AutoQuantError:
         return None
 

@@ -19,7 +19,7 @@ UTC, HEX = "2026-12-01T00:00:00Z", "ab" * 32
 HEAVY = {"asyncio", "concurrent", "email", "http", "logging", "multiprocessing", "socket", "ssl", "subprocess", "xml"}
 """Of the standard library."""
 HELP = {"autoquant", "autoquant.cli", "autoquant.errors"}
-OPTIONS = HELP | {"autoquant.protocol", "autoquant.scale", "autoquant.scale.options"}
+OPTIONS = HELP | {"autoquant.lazy", "autoquant.protocol", "autoquant.scale", "autoquant.scale.options"}
 COMMAND = OPTIONS | {
     "autoquant.arena", "autoquant.arena.command", "autoquant.arena.taskrace", "autoquant.arena.taskrace.command",
     "autoquant.sealing", "autoquant.tasks", "autoquant.tasks.command", "autoquant.verify", "autoquant.verify.command",
