@@ -161,7 +161,7 @@ def tree_digest(root: Path, names: list[str]) -> dict[str, str]:
     digests = {}
     for name in sorted(names):
         try:
-            digests[name] = sha256_bytes(read_regular(root, name, 1 << 26, hard_links=True))
+            digests[name] = digest_regular(root, name, 1 << 26, hard_links=True)
         except (OSError, ValueError, NotRegularFile):  # a name with a NUL is a ValueError
             digests[name] = ""
     return digests
@@ -179,34 +179,15 @@ def read_regular(root: Path, relative: str, max_bytes: int, *, hard_links: bool 
     FileNotFoundError : not there.
     NotRegularFile : a link, folder, pipe or device in the way, more than one hard link, or too large.
     """
-    parts = Path(relative).parts
-    if not parts or Path(relative).is_absolute() or ".." in parts:
-        raise NotRegularFile(f"{relative}: not a path inside the folder")
-    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        for part in parts[:-1]:
-            deeper = _open_component(part, folder, relative, os.O_RDONLY | os.O_DIRECTORY)
-            os.close(folder)
-            folder = deeper
-        descriptor = _open_component(parts[-1], folder, relative, os.O_RDONLY | os.O_NONBLOCK)
-    finally:
-        os.close(folder)
-    try:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
-            raise NotRegularFile(f"{relative}: not a regular file")
-        if facts.st_nlink > 1 and not hard_links:
-            raise NotRegularFile(f"{relative}: has {facts.st_nlink} hard links")
-        if facts.st_size > max_bytes:
-            raise NotRegularFile(f"{relative}: {facts.st_size} bytes, at most {max_bytes} are read")
-        data = bytearray()
-        while chunk := os.read(descriptor, min(_CHUNK, max_bytes + 1 - len(data))):
-            data += chunk
-            if len(data) > max_bytes:
-                raise NotRegularFile(f"{relative}: grew past {max_bytes} bytes while being read")
-        return bytes(data)
-    finally:
-        os.close(descriptor)
+    return b"".join(_pieces(root, relative, max_bytes, hard_links))
+
+
+def digest_regular(root: Path, relative: str, max_bytes: int, *, hard_links: bool = False) -> str:
+    """Hex sha256 of what `read_regular` would give, of which no more than a piece is held."""
+    digest = hashlib.sha256()
+    for piece in _pieces(root, relative, max_bytes, hard_links):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 @contextlib.contextmanager
@@ -237,6 +218,37 @@ def disk_fault(path: Path, error: OSError) -> InfrastructureFault:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     hint = "free disk space and run the same command again" if full else "check that the folder can be written"
     return InfrastructureFault(f"{path}: {error.strerror or error}", hint)
+
+
+def _pieces(root: Path, relative: str, max_bytes: int, hard_links: bool) -> Iterator[bytes]:
+    parts = Path(relative).parts
+    if not parts or Path(relative).is_absolute() or ".." in parts:
+        raise NotRegularFile(f"{relative}: not a path inside the folder")
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for part in parts[:-1]:
+            deeper = _open_component(part, folder, relative, os.O_RDONLY | os.O_DIRECTORY)
+            os.close(folder)
+            folder = deeper
+        descriptor = _open_component(parts[-1], folder, relative, os.O_RDONLY | os.O_NONBLOCK)
+    finally:
+        os.close(folder)
+    try:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            raise NotRegularFile(f"{relative}: not a regular file")
+        if facts.st_nlink > 1 and not hard_links:
+            raise NotRegularFile(f"{relative}: has {facts.st_nlink} hard links")
+        if facts.st_size > max_bytes:
+            raise NotRegularFile(f"{relative}: {facts.st_size} bytes, at most {max_bytes} are read")
+        left = max_bytes
+        while piece := os.read(descriptor, min(_CHUNK, left + 1)):
+            left -= len(piece)
+            if left < 0:
+                raise NotRegularFile(f"{relative}: grew past {max_bytes} bytes while being read")
+            yield piece
+    finally:
+        os.close(descriptor)
 
 
 def _open_component(name: str, folder: int, relative: str, flags: int) -> int:

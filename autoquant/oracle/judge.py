@@ -21,7 +21,7 @@ from autoquant.executor import LocalPool, default_jobs
 from autoquant.files import sha256_bytes
 from autoquant.market import Panel
 from autoquant.oracle import causality
-from autoquant.oracle.assemble import evaluate_folds, failed
+from autoquant.oracle.assemble import Accounts, evaluate_folds, failed
 from autoquant.oracle.draws import cut_key
 from autoquant.oracle.folds import Window
 from autoquant.oracle.gates import economic_gates
@@ -146,7 +146,7 @@ class Judge:
             runs = self._runs(source, attempt, parent)
             try:
                 base = self._base(runs)
-                results = evaluate_folds(self.panel, self.windows, base, self._protocol).plain
+                results = self._accounts(self.windows, base).plain
                 key = self._key(source, attempt)
                 report = causality.confirm(runs, base, results, self.windows, key, rules=self._protocol.causality)
             except AgentFault as fault:
@@ -183,7 +183,7 @@ class Judge:
             spent = Timings(strategy=called - begun, total=self._clock.monotonic() - begun)
             seen = (*PASSED_SO_FAR, leverage)
             return Judgement(Evaluation(Outcome.GATE, digests, gates=seen, split=self._split), spent)
-        accounts = evaluate_folds(self.panel, self.windows, base, self._protocol)
+        accounts = self._accounts(self.windows, base)
         accounted = self._clock.monotonic()
         key = self._key(source, attempt)
         report = causality.screen(runs, base, accounts.plain, self.windows, key, rules=self._protocol.causality)
@@ -211,20 +211,21 @@ class Judge:
         except AgentFault as fault:
             return blame(fault, digests, self._split, reveal=self._reveal)
         decided = self._decided(base)
-        accounts = evaluate_folds(self.panel, self.windows, base, self._protocol)
+        accounts = self._accounts(self.windows, base)
         gates = (*PASSED_SO_FAR, GateResult("causality", passed=True))
         return accounts.evaluation(digests, gates, decided, self._split)
 
     def _score_shifted(self, runs: StrategyRuns, days: int) -> float | None:
         """Score with every fold moved by `days`; None where the panel ends or the strategy gives no usable answer."""
         moved = tuple(window.shifted(days) for window in self.windows)
+        runs = runs.afresh()  # each shift once: six frames of 9 MB would be kept for every one of them
         if max(window.end_ms for window in moved) > self.panel.end_ms:
             return None
         try:
             base = self._workers.map(runs.fold, moved)
         except AgentFault:
             return None
-        return evaluate_folds(self.panel, moved, base, self._protocol).score
+        return self._accounts(moved, base).score
 
     def _parent(self, source: bytes) -> AbstractContextManager[WarmParent]:
         return self._parents.take(check_source(source, self._protocol.limits).preload)
@@ -235,6 +236,11 @@ class Judge:
 
     def _base(self, runs: StrategyRuns) -> list[Run]:
         return self._workers.map(runs.fold, self.windows)
+
+    def _accounts(self, windows: Sequence[Window], runs: Sequence[Run]) -> Accounts:
+        """The folds' accounts, on a worker: memory is kept for each thread that sums, and callers may be a thousand."""
+        [accounts] = self._workers.map(lambda each: evaluate_folds(self.panel, windows, each, self._protocol), [runs])
+        return accounts
 
     def _decided(self, base: Sequence[Run]) -> list[NDArray[np.float64]]:
         """Decision rows of each fold."""

@@ -82,6 +82,10 @@ class StrategyRuns:
         self._frames: dict[Window, CallFrames] = {}
         self._lock = threading.Lock()
 
+    def afresh(self) -> StrategyRuns:
+        """The same, holding none of the windows that were cut so far."""
+        return StrategyRuns(self.source, self.panel, self.mask, self._parent, self.executor, self._reveal)
+
     def span(self, window: Window) -> Span:
         """The window in panel rows, clipped to the panel."""
         row = self.panel.row

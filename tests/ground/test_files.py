@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import threading
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -66,9 +68,24 @@ def test_a_plain_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b").write_text("text")
     assert files.read_regular(tmp_path, "a/b", 4) == b"text"
+    assert files.digest_regular(tmp_path, "a/b", 4) == files.sha256_bytes(b"text")
 
 
-def test_anything_but_a_plain_file_is_refused(tmp_path: Path) -> None:
+def test_a_digest_holds_no_more_than_a_piece_of_a_large_file(tmp_path: Path) -> None:
+    large = os.urandom(1 << 20) * 24
+    (tmp_path / "large").write_bytes(large)
+    tracemalloc.start()
+    try:
+        digest = files.digest_regular(tmp_path, "large", len(large))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert digest == files.sha256_bytes(large)
+    assert peak < len(large) / 4
+
+
+@pytest.mark.parametrize("read", [files.read_regular, files.digest_regular])
+def test_anything_but_a_plain_file_is_refused(tmp_path: Path, read: Callable[[Path, str, int], object]) -> None:
     (tmp_path / "real").write_text("secret")
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
@@ -78,12 +95,12 @@ def test_anything_but_a_plain_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("link", "linked_folder/x", "folder", "hard", "pipe", "../real", "real/x"):
         with pytest.raises(files.NotRegularFile):
-            files.read_regular(tmp_path, name, 100)
+            read(tmp_path, name, 100)
     os.unlink(tmp_path / "hard")
     with pytest.raises(files.NotRegularFile, match="at most 3"):
-        files.read_regular(tmp_path, "real", 3)
+        read(tmp_path, "real", 3)
     with pytest.raises(FileNotFoundError):
-        files.read_regular(tmp_path, "absent", 3)
+        read(tmp_path, "absent", 3)
 
 
 def test_the_second_holder_of_a_lock_is_told_who_the_first_is(tmp_path: Path) -> None:

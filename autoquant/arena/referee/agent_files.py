@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from autoquant import files
 from autoquant.errors import InfrastructureFault
@@ -25,6 +27,7 @@ READ_LIMIT = 64 << 20
 _PERSISTENCE = 200
 """How often a folder is made anew while something keeps swapping it."""
 
+_PIECE_BYTES = 1 << 20
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -62,15 +65,15 @@ class AgentFolder:
     def digest(self, relative: str, max_bytes: int = READ_LIMIT, *, hard_links: bool = False) -> str:
         """sha256 of a plain file; empty when it is missing or not plain."""
         try:
-            return files.sha256_bytes(self.read(relative, max_bytes, hard_links=hard_links))
+            return files.digest_regular(self.parent, f"{self.name}/{relative}", max_bytes, hard_links=hard_links)
         except (OSError, NotRegularFile):
             return ""
 
-    def write(self, relative: str, content: bytes, mode: int = 0o644) -> None:
-        """Put `content` at `relative` in one step, whatever stood there; missing folders are made.
+    def write(self, relative: str, content: bytes | Path, mode: int = 0o644) -> None:
+        """Put `content`, or a copy of that file, at `relative` in one step, whatever stood there.
 
-        A file, link or pipe in the way is replaced, a folder in the way of the file is moved aside, a link or file in
-        the way of a folder too, and a folder that lets nobody write.
+        Missing folders are made. A file, link or pipe in the way is replaced, a folder in the way of the file is moved
+        aside, a link or file in the way of a folder too, and a folder that lets nobody write.
 
         Raises
         ------
@@ -78,19 +81,21 @@ class AgentFolder:
         """
         *folders, name = PurePosixPath(relative).parts
         depth = len(folders)
-        for left in reversed(range(_PERSISTENCE)):
-            try:
-                self._write_once(folders, name, content, mode)
-            except (PermissionError, FileNotFoundError) as error:
-                if not left or depth < 0:
+        with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as source:
+            for left in reversed(range(_PERSISTENCE)):
+                source.seek(0)
+                try:
+                    self._write_once(folders, name, source, mode)
+                except (PermissionError, FileNotFoundError) as error:
+                    if not left or depth < 0:
+                        raise files.disk_fault(self.path / relative, error) from error
+                    if isinstance(error, PermissionError):
+                        self._set_folder_aside(folders[:depth])
+                        depth -= 1
+                except OSError as error:
                     raise files.disk_fault(self.path / relative, error) from error
-                if isinstance(error, PermissionError):
-                    self._set_folder_aside(folders[:depth])
-                    depth -= 1
-            except OSError as error:
-                raise files.disk_fault(self.path / relative, error) from error
-            else:
-                return
+                else:
+                    return
 
     def remove(self, relative: str) -> bool:
         """Take away whatever stands at `relative`; a folder is moved aside. False when nothing was there."""
@@ -165,16 +170,17 @@ class AgentFolder:
         except (OSError, NotRegularFile):
             return False
 
-    def _write_once(self, folders: list[str], name: str, content: bytes, mode: int) -> None:
+    def _write_once(self, folders: list[str], name: str, source: BinaryIO, mode: int) -> None:
         with self._folder(folders, create=True) as folder:
             temporary = f".{name}.{os.urandom(6).hex()}.tmp"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             descriptor = os.open(temporary, flags, mode, dir_fd=folder)
             try:
                 try:
-                    view = memoryview(content)
-                    while view:
-                        view = view[os.write(descriptor, view) :]
+                    while piece := source.read(_PIECE_BYTES):
+                        view = memoryview(piece)
+                        while view:
+                            view = view[os.write(descriptor, view) :]
                     os.fchmod(descriptor, mode)
                 finally:
                     os.close(descriptor)

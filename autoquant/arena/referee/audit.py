@@ -78,7 +78,7 @@ class Auditor:
             if before == after:
                 continue
             diff = self._evidence.keep(folder, path, content)
-            folder.write(path, content if isinstance(content, bytes) else content.read_bytes(), READ_ONLY)
+            folder.write(path, content, READ_ONLY)
             yield ViolationFound(folder.name, attempt, path, before, after, diff)
 
     def _removed(self, folder: AgentFolder, attempt: int | None, expected: Expected) -> Iterator[ViolationFound]:

@@ -164,7 +164,7 @@ class Worktrees:
                 folder.write(path, content, READ_ONLY)
         for path, source in self.data_files().items():
             if folder.digest(path) != files.sha256_file(source):
-                folder.write(path, source.read_bytes(), READ_ONLY)
+                folder.write(path, source, READ_ONLY)
         for name in ("scratch", ".autoquant/requests", ".autoquant/replies"):
             folder.make_folder(name)
         if fresh or folder.digest(self.shape.genome) == "":

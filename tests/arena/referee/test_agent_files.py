@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from autoquant import files
 from autoquant.arena.referee.agent_files import AgentFolder
 from autoquant.errors import InfrastructureFault
 from autoquant.files import NotRegularFile
@@ -28,6 +29,25 @@ def test_a_write_is_read_back_and_has_its_mode(folder: AgentFolder):
     assert 0o444 == (folder.path / "a/b/c.txt").stat().st_mode & 0o777
     folder.write("a/b/c.txt", b"more", 0o444)
     assert ["c.txt"] == folder.names("a/b")
+
+
+def test_a_large_file_is_copied_whole_also_when_its_folder_vanished_in_the_middle(
+    folder: AgentFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    source = tmp_path / "panel"
+    source.write_bytes(os.urandom(1 << 20) * 3 + b"end")
+    rename, tries = AgentFolder._rename_over, []
+
+    def renamed(*arguments: object) -> None:
+        tries.append(arguments)
+        if len(tries) == 1:
+            raise FileNotFoundError
+        rename(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(AgentFolder, "_rename_over", staticmethod(renamed))
+    folder.write("data/panel", source, 0o444)
+    assert (2, source.read_bytes()) == (len(tries), folder.read("data/panel"))
+    assert files.sha256_file(source) == folder.digest("data/panel")
 
 
 def test_a_link_in_place_of_a_file_is_replaced_and_its_target_left(folder: AgentFolder, tmp_path: Path):
@@ -103,6 +123,7 @@ def test_a_folder_closed_by_its_owner_is_moved_aside(tmp_path: Path, closed: str
 import os, sys
 sys.path.insert(0, {str(Path(__file__).resolve().parents[3])!r})
 from pathlib import Path
+from autoquant import files
 from autoquant.arena.referee.agent_files import AgentFolder
 if os.geteuid() == 0:
     os.setuid(65534)
