@@ -237,7 +237,7 @@ def _ledger(
     ledger = Ledger.open(layout.ledger)
     for notice in ledger.notices:
         voice.say(notice)
-    if not ledger.records:
+    if not ledger.length:
         return race.create(
             layout,
             ground,
@@ -291,7 +291,7 @@ def supervise(options: StartOptions, seat: Seat, voice: Voice, clock: Clock, pac
             parallel=options.parallel,
             pace=pace,
             prompt=seat.prompt,
-            on_tick=lambda view: shown.show(status_of(view, words, ledger.records), clock.monotonic() - begun),
+            on_tick=lambda view: shown.show(status_of(view, words, ledger.course), clock.monotonic() - begun),
         )
 
         def pause(reason: str) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from autoquant import bulk, files
 from autoquant.errors import LedgerError
 from autoquant.ledger.chain import Chain, read_chain
+from autoquant.ledger.course import Course
 from autoquant.ledger.lines import seal
 from autoquant.ledger.places import nameless
 from autoquant.ledger.records import GENESIS, Record, RecordBody
@@ -34,13 +35,17 @@ class Ledger:
         self.path = path
         self.notices = notices
         """What `open` had to mend, one line each."""
-        self._records = list(chain.records)
+        self._length = len(chain.records)
+        self._head = chain.records[-1].digest if chain.records else GENESIS
+        self._course = Course()
         self._size = chain.size
         self._last_line = chain.last_line
         self._lock = threading.RLock()
         self._nameless = nameless(path, Path(os.path.expanduser("~")))
         self._replayer = Replayer(str(path))
-        self._replayer.apply_all(self._records)
+        self._replayer.apply_all(chain.records)
+        for record in chain.records:
+            self._course.add(record)
 
     @classmethod
     def open(cls, path: Path) -> Ledger:
@@ -73,15 +78,27 @@ class Ledger:
 
     @property
     def records(self) -> tuple[Record, ...]:
-        """Every record so far, in order."""
+        """Every record so far, in order: read from the file anew."""
         with self._lock:
-            return tuple(self._records)
+            return read_records(self.path)
+
+    @property
+    def course(self) -> tuple[Record, ...]:
+        """The records that tell how the race went, without its attempts' own: see `Course`."""
+        with self._lock:
+            return self._course.records
+
+    @property
+    def length(self) -> int:
+        """Records so far."""
+        with self._lock:
+            return self._length
 
     @property
     def head(self) -> str:
         """Digest of the last record; 64 zeros for an empty ledger."""
         with self._lock:
-            return self._records[-1].digest if self._records else GENESIS
+            return self._head
 
     @property
     def view(self) -> RaceView:
@@ -101,14 +118,16 @@ class Ledger:
         InfrastructureFault : the disk refused; the file is as before and a later append works.
         """
         with self._lock:
-            record, line = seal(self._nameless(body), seq=len(self._records) + 1, utc=utc, previous=self.head)
+            record, line = seal(self._nameless(body), seq=self._length + 1, utc=utc, previous=self.head)
             self._replayer.check(record)
             self._check_head()
             files.append_line(self.path, line)
             self._last_line = line.encode()
             self._size += len(self._last_line) + 1
-            self._records.append(record)
+            self._length += 1
+            self._head = record.digest
             self._replayer.apply(record)
+            self._course.add(record)
             return record
 
     def check_head(self) -> None:
@@ -137,7 +156,7 @@ class Ledger:
                 os.close(descriptor)
         if size != self._size or tail != expected:
             raise LedgerError(
-                f"{self.path}:{len(self._records)}: the file does not end with the record this arena wrote last",
+                f"{self.path}:{self._length}: the file does not end with the record this arena wrote last",
                 "something else wrote to it: stop the arena and check the ledger against an export",
             )
 

@@ -218,7 +218,7 @@ class EvaluationStarted:
     try_number: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class DecisionSummary:
     """Of the decision, what tables and charts need. Δ and folds are against the working parent."""
 

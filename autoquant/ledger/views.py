@@ -31,7 +31,7 @@ from autoquant.ledger.records import (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class AttemptView:
     """One counted attempt. Fields from `closed_utc` on are None while it is open."""
 

@@ -229,7 +229,7 @@ class World:
     def create(self) -> World:
         """Write the race's first records; does nothing for a race that is there."""
         ledger = Ledger.open(self.layout.ledger)
-        if ledger.records:
+        if ledger.length:
             return self
         seed = files.sha256_bytes(SEED_TEXT)
         files.atomic_write(self.layout.blob(seed), SEED_TEXT)

@@ -29,8 +29,9 @@ STATUS = COMMAND | {
     "autoquant.amounts", "autoquant.arena.plain_text", "autoquant.arena.roster", "autoquant.arena.roster.budgets",
     "autoquant.arena.show", "autoquant.arena.show.climb", "autoquant.arena.show.status", "autoquant.arena.show.table",
     "autoquant.arena.show.trouble", "autoquant.bulk", "autoquant.codec", "autoquant.files", "autoquant.ledger",
-    "autoquant.ledger.chain", "autoquant.ledger.layout", "autoquant.ledger.ledger", "autoquant.ledger.lines",
-    "autoquant.ledger.places", "autoquant.ledger.races", "autoquant.ledger.records", "autoquant.ledger.replay",
+    "autoquant.ledger.chain", "autoquant.ledger.course", "autoquant.ledger.layout", "autoquant.ledger.ledger",
+    "autoquant.ledger.lines", "autoquant.ledger.places", "autoquant.ledger.races",
+    "autoquant.ledger.records", "autoquant.ledger.replay",
     "autoquant.ledger.views", "autoquant.report", "autoquant.report.kept", "autoquant.report.leaderboard",
     "autoquant.report.text", "autoquant.stats", "autoquant.stats.recursion",
 }  # fmt: skip

@@ -28,7 +28,7 @@ def script() -> list[r.RecordBody]:
 def race(folder: Path, acknowledge: Callable[[str], None]) -> None:
     """Append what is missing of the script; acknowledge each record that `append` returned."""
     ledger = Ledger.open(folder / "ledger.jsonl")
-    for body in script()[len(ledger.records) :]:
+    for body in script()[ledger.length :]:
         acknowledge(ledger.append(body, UTC).digest)
 
 

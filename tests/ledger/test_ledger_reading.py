@@ -96,7 +96,7 @@ def test_a_ledger_leaves_memory_with_its_last_reference(tmp_path: Path) -> None:
     gc.disable()
     try:
         ledger = Ledger.open(tmp_path / "ledger.jsonl")
-        view, last = weakref.ref(ledger.view), weakref.ref(ledger.records[-1])
+        view, last = weakref.ref(ledger.view), weakref.ref(ledger.course[-1])
         del ledger
         assert (None, None) == (view(), last())
     finally:

@@ -114,7 +114,7 @@ class Lane:
     def _next(self) -> Next:
         """What follows the sessions so far, decided once after each. A provider's limit holds for its whole account."""
         track = self._track
-        past = history(track.ledger.records, self._name)
+        past = history(track.ledger.course, self._name)
         if self._plan.past != past:
             step = following(past, retry_after=self._retry_after, draw=track.draw, pace=track.pace.waits)
             until = track.clock.monotonic() + step.wait_seconds

@@ -160,7 +160,7 @@ def _ledger(
     for notice in ledger.notices:
         voice.say(notice)
     code = protected.code_digest(options.home)
-    if ledger.records:
+    if ledger.length:
         created = ledger.view.created
         if created.data != pin:
             raise DataError(

@@ -49,7 +49,7 @@ class Night:
         self.add(r.SessionStarted(name, number), r.SessionEnded(name, number, reason, 1, 9.0, outcome))
 
     def status(self, arena: str | None = "me") -> RaceStatus:
-        return status_of(self.ledger.view, arena, self.ledger.records)
+        return status_of(self.ledger.view, arena, self.ledger.course)
 
     def last(self, arena: str | None = "me") -> dict[str, str]:
         return {row[0]: row[4] for row in table_rows(self.status(arena))}
