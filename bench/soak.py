@@ -1,8 +1,8 @@
 """A long race of controls, watched: uv run python bench/soak.py --dir DIR --data-dir DATA [--allow-source NAME]
 
 DATA is a prepared data root (setup_data.py, evaluate.py --calibrate). DIR takes the race and `samples.jsonl`. The same
-command goes on where an earlier one ended, with a new arena, so that a soak may be spread over nights; Ctrl-C pauses
-the race as it does a user's. What is watched, each time another fiftieth of the attempts is through:
+command goes on where an earlier one ended, with a new arena, so that a soak may be spread over nights; Ctrl-C or
+SIGTERM pauses the race as it does a user's. What is watched, each time another fiftieth of the attempts is through:
 
 * memory of the arena process alone (unique set size), of which the table takes the median of each tenth;
 * processor time of the arena process alone, children left out, per attempt: what grows in the record, the ledger, the
@@ -71,6 +71,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.racers < 2 or options.racers % 2 or options.attempts < 1:
         parser.error("--racers takes an even number from 2, --attempts one from 1")
+    for number in (signal.SIGINT, signal.SIGTERM):  # also when started by a shell's `&`, which has it ignore Ctrl-C
+        signal.signal(number, signal.default_int_handler)
     folder = options.dir.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     with _Kept(folder / "samples.jsonl") as kept:
@@ -116,9 +118,9 @@ def watch(folder: Path, command: list[str], attempts: int, kept: _Kept) -> None:
         pass
     finally:  # also when a look failed: nothing races unwatched
         if arena.poll() is None:
-            arena.send_signal(signal.SIGINT)
+            arena.send_signal(signal.SIGTERM)
             arena.wait()
-    if arena.returncode not in (0, 130):
+    if arena.returncode not in (0, 130, 143):
         lines = (folder / "arena.log").read_text(encoding="utf-8", errors="replace").splitlines()
         said = next((line for line in reversed(lines) if line.startswith("error: ")), "error: it left no reason")
         raise SystemExit(f"{said}\nhint: the arena ended with {arena.returncode}: see {folder / 'arena.log'}")
