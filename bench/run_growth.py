@@ -109,10 +109,10 @@ def life(repeats: int) -> list[Row]:
         made = "a tenth of it"
         return [
             Row("life", "record of 10,000 attempts read and replayed: a resume", opened, made, small, opened / small, "≤ 2,000 ms", f"{resumed:.0f} ms of CPU"),  # noqa: E501
-            Row("life", "its status", shown, made, shown_small, shown / shown_small, "≤ 11"),
-            Row("life", f"{APPENDS} appends to it, each synced, CPU", late, made, early, late / early, "≤ 1.1"),
+            Row("life", "its status", shown, made, shown_small, shown / shown_small, "≤ 11", fails=shown > 11 * shown_small),  # noqa: E501
+            Row("life", f"{APPENDS} appends to it, each synced, CPU", late, made, early, late / early, "≤ 1.1", fails=late > 1.1 * early),  # noqa: E501
             Row("life", "bytes of the record per attempt", note=f"{size:,.0f} bytes, without blobs and evaluations"),
-            Row("life", "memory after ten reads over memory after two", ratio=after / before, target="≤ 1.05"),
+            Row("life", "memory after ten reads over memory after two", ratio=after / before, target="≤ 1.05", fails=after > 1.05 * before),  # noqa: E501
         ]  # fmt: skip
 
 
