@@ -33,7 +33,7 @@ RULES = Causality(
     screen_last_days=5,
     future_days_minimum=3,
     confirm_truncations=32,
-    lockbox_cuts=24,
+    lockbox_cuts=12,
 )
 
 
@@ -45,7 +45,7 @@ def window(number: int, train_end_day: int, fold_days: int = FOLD_DAYS) -> Windo
 
 FIRST_TRAIN_END = HISTORY_DAYS + 2
 WINDOWS = (window(1, FIRST_TRAIN_END), window(2, FIRST_TRAIN_END + EMBARGO_DAYS + FOLD_DAYS))
-SEALED_DAYS = 20
+SEALED_DAYS = 10
 SEALED = window(1, FIRST_TRAIN_END + 8, fold_days=SEALED_DAYS)
 
 

@@ -20,6 +20,9 @@ import sys
 import types
 from pathlib import Path
 
+UNSEEN = ("bottleneck", "llvmlite", "numba", "numexpr", "pyarrow")
+"""What pandas takes where it finds it. A strategy may not work, or come to other digits, on a host that has one: so it
+finds none. With pyarrow a start would cost a quarter more, and a call a fifth."""
 _PACKAGE = Path(__file__).resolve().parent
 for _name, _folder in (("autoquant", _PACKAGE.parent), ("autoquant.sandbox", _PACKAGE)):
     # The package's modules by their own names, without the package's own imports and without its folder on the path.
@@ -154,8 +157,7 @@ def main() -> int:
         isolation.enter_seal()
         os.environ.pop("PWD", None)  # bubblewrap's word, and not part of the fixed environment
     sys.path[:] = [path for path in sys.path if path] + options["packages"]
-    # pandas offers numba where it finds it: a strategy may not work on a host with the extra `fast` alone.
-    sys.modules.update(dict.fromkeys(("numba", "llvmlite")))  # type: ignore[arg-type]
+    sys.modules.update(dict.fromkeys(UNSEEN))  # type: ignore[arg-type]
     server = _Server(options)
     try:
         server.serve()

@@ -84,6 +84,12 @@ def test_no_compiler_is_there_where_the_extra_is_installed_either(parent, frames
     assert "ModuleNotFoundError" == fault(parent, frames, line).kind
 
 
+def test_names_are_kept_alike_where_pyarrow_is_installed_and_where_it_is_not(parent, frames) -> None:
+    """Else pandas holds texts in arrow's arrays, which answer otherwise here and there."""
+    assert "python" == told(parent, frames, "panel.close.columns.dtype.storage")
+    assert "ImportError" == fault(parent, frames, "return pd.Series(['a'], dtype='string[pyarrow]')").kind
+
+
 def test_nan_comes_back_as_nan(parent, frames) -> None:
     assert np.isnan(ask(parent, frames, "return panel.close.where(panel.close < 0)").values).all()
 
