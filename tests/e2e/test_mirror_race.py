@@ -19,7 +19,7 @@ from autoquant.verify.record_checks import check_chain
 from autoquant.verify.sealed_checks import fetched_record
 from autoquant.verify.work import panel_of
 
-BUDGET = 3
+BUDGET = 2
 
 
 def wait_for_attempts(checkout: Checkout, race: str, count: int) -> None:

@@ -8,7 +8,7 @@ HONEST = corpus("honest")
 
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_strategy_passes_screen_under_any_secret(lab: Lab, name: str) -> None:
-    assert [""] * 3 == [lab.check(HONEST[name], "screen", bytes([secret]) * 32).detail for secret in range(3)]
+    assert [""] * 2 == [lab.check(HONEST[name], "screen", bytes([secret]) * 32).detail for secret in range(2)]
 
 
 @pytest.mark.parametrize("name", HONEST)
