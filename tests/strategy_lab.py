@@ -78,15 +78,20 @@ def market(seed: int = 7) -> Panel:
 
 @dataclass
 class Lab:
-    """One warm parent for all corpus strategies: calls share nothing, so files may share it."""
+    """Warm parents for all corpus strategies: calls share nothing, so files may share one.
+
+    Those that want scipy have one of their own: a fork of it costs twice as much.
+    """
 
     parent: WarmParent
+    with_scipy: WarmParent
     pool: LocalPool
 
     def runs(self, source: bytes, windows: tuple[Window, ...], secret: bytes) -> StrategyRuns:
-        self.parent.preload(check_source(source).preload)
-        panel = market()
-        return StrategyRuns(source, panel, Mask.draw(secret, 1, ASSETS, windows), self.parent, self.pool, True)
+        panel, preload = market(), check_source(source).preload
+        parent = self.with_scipy if preload else self.parent
+        parent.preload(preload)
+        return StrategyRuns(source, panel, Mask.draw(secret, 1, ASSETS, windows), parent, self.pool, True)
 
     def base(self, runs: StrategyRuns) -> tuple[list[Run], tuple[FoldResult, ...]]:
         base = self.pool.map(runs.fold, WINDOWS)
@@ -120,5 +125,5 @@ def corpus(folder: str) -> dict[str, bytes]:
 
 @contextmanager
 def open_lab() -> Iterator[Lab]:
-    with WarmParent() as parent, LocalPool("threads", 2) as pool:
-        yield Lab(parent, pool)
+    with WarmParent() as parent, WarmParent() as with_scipy, LocalPool("threads", 2) as pool:
+        yield Lab(parent, with_scipy, pool)
