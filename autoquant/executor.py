@@ -86,7 +86,7 @@ class LocalPool:
             raise
 
     def close(self) -> None:
-        """End the workers; queued work is dropped."""
+        """End the workers; queued work is dropped, so nobody may be waiting in `map`."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def __enter__(self) -> Self:

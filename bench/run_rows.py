@@ -33,7 +33,7 @@ class Row:
     target: str = ""
     note: str = ""
     fails: bool = False
-    """Both sides came to different numbers, or time grows faster than it may."""
+    """Both sides came to different numbers, or time or memory grows more than it may."""
 
 
 class Rivals:

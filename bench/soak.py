@@ -104,10 +104,10 @@ def watch(folder: Path, command: list[str], attempts: int, kept: _Kept) -> None:
     step = max(1, attempts // SAMPLES)
     with (folder / "arena.log").open("ab") as log:
         arena = subprocess.Popen(command, cwd=HOME, stdout=log, stderr=log, start_new_session=True)
-    process = psutil.Process(arena.pid)
-    counted = _Counted(folder / "state" / "races" / RACE / "ledger.jsonl")
-    due = (counted.closed() // step + 1) * step
     try:
+        process = psutil.Process(arena.pid)
+        counted = _Counted(folder / "state" / "races" / RACE / "ledger.jsonl")
+        due = (counted.closed() // step + 1) * step
         while arena.poll() is None:
             time.sleep(SECONDS_BETWEEN_LOOKS)
             if (done := counted.closed()) >= due:
@@ -117,10 +117,12 @@ def watch(folder: Path, command: list[str], attempts: int, kept: _Kept) -> None:
     except KeyboardInterrupt:
         pass
     finally:  # also when a look failed: nothing races unwatched
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
         if arena.poll() is None:
             arena.send_signal(signal.SIGTERM)
             arena.wait()
-    if arena.returncode not in (0, 130, 143):
+    if arena.returncode not in (0, 130, 143, -signal.SIGTERM):  # the last: it had not come far enough to pause
         lines = (folder / "arena.log").read_text(encoding="utf-8", errors="replace").splitlines()
         said = next((line for line in reversed(lines) if line.startswith("error: ")), "error: it left no reason")
         raise SystemExit(f"{said}\nhint: the arena ended with {arena.returncode}: see {folder / 'arena.log'}")

@@ -11,8 +11,8 @@ _TOLD = (r.ArenaStarted, r.SessionStarted, r.SessionEnded, r.CompetitorEnded, r.
 
 
 class Course:
-    """Records that `pauses`, `history` and the newest troubles are made of; of attempts the first after each session's
-    start or end, which says that there was one."""
+    """Records that `pauses`, `history` and the newest troubles are made of; of attempts the first of all and the first
+    after each session's start or end, which say that there was one."""
 
     def __init__(self) -> None:
         self._records: list[r.Record] = []

@@ -77,12 +77,6 @@ class Ledger:
         return ledger
 
     @property
-    def records(self) -> tuple[Record, ...]:
-        """Every record so far, in order: read from the file anew."""
-        with self._lock:
-            return read_records(self.path)
-
-    @property
     def course(self) -> tuple[Record, ...]:
         """The records that tell how the race went, without its attempts' own: see `Course`."""
         with self._lock:

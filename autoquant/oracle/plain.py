@@ -2,8 +2,8 @@
 
 Only for text that this program wrote or that the user's own checkout holds, never for an agent's. The accounts, gates
 and the score are those of `oracle.judge`. What a race adds and this leaves out changes no verdict on such strategies:
-a mask moves the last digits of a sum only, which the ratchet takes for nothing (`ratchet.state.NOISE`), and text that
-reads no later bar passes every cut.
+a mask, or a package that pandas takes where it is installed, moves the last digits of a sum only, which the ratchet
+takes for nothing (`ratchet.state.NOISE`), and text that reads no later bar passes every cut.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Timings:
-    """Wall seconds of one evaluation, by part. Never part of a digest."""
+    """Wall seconds of one evaluation, by part, waits for a free worker included. Never part of a digest."""
 
     strategy: float = 0.0
     causality: float = 0.0

@@ -20,9 +20,12 @@ import sys
 import types
 from pathlib import Path
 
-UNSEEN = ("bottleneck", "llvmlite", "numba", "numexpr", "pyarrow")
-"""What pandas takes where it finds it. A strategy may not work, or come to other digits, on a host that has one: so it
-finds none. With pyarrow a start would cost a quarter more, and a call a fifth."""
+UNSEEN = (
+    "bottleneck", "jinja2", "llvmlite", "matplotlib", "numba", "numexpr", "pyarrow", "scikits", "sksparse", "tabulate",
+    "uarray", "xarray",
+)  # fmt: skip
+"""What pandas and scipy take where they find it: a strategy would work, or come to other last digits, on one host
+alone. This is against accident: who looks for them finds them, and fails elsewhere."""
 _PACKAGE = Path(__file__).resolve().parent
 for _name, _folder in (("autoquant", _PACKAGE.parent), ("autoquant.sandbox", _PACKAGE)):
     # The package's modules by their own names, without the package's own imports and without its folder on the path.

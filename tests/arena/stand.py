@@ -18,7 +18,7 @@ from autoquant.harness import Competitor
 from autoquant.harness.machine import Machine
 from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
-from autoquant.ledger.ledger import Ledger
+from autoquant.ledger.ledger import Ledger, read_records
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 UTC = "2026-11-30T00:00:00Z"
@@ -123,7 +123,7 @@ class Stand:
         return Supervisor(self.layout, self.ledger, self.referee, self.competitors, **settings)  # type: ignore[arg-type]
 
     def bodies(self, kind: type) -> list[r.RecordBody]:
-        return [record.body for record in self.ledger.records if isinstance(record.body, kind)]
+        return [record.body for record in read_records(self.ledger.path) if isinstance(record.body, kind)]
 
     def ends(self) -> list[tuple[str, int | None]]:
         return [(b.reason, b.exit_code) for b in self.bodies(r.SessionEnded) if isinstance(b, r.SessionEnded)]

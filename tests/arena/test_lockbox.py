@@ -116,7 +116,7 @@ def test_it_stays_shut_while_somebody_may_race(world: World):
 
 def test_the_set_is_reserved_before_anything_is_fetched_and_each_verdict_recorded(ended: World):
     view, sealed = open_it(ended)
-    kinds = [record.kind for record in Ledger.open(ended.layout.ledger).records][-7:]
+    kinds = [record.kind for record in read_records(ended.layout.ledger)][-7:]
     judged = ["lockbox_reference", *["lockbox_scored"] * 3, "lockbox_closed"]
     assert ["lockbox_reserved", "lockbox_fetched", *judged] == kinds
     assert view.lockbox.is_closed
@@ -169,14 +169,14 @@ def test_an_opening_cut_short_anywhere_has_its_reference_once(ended: World, fail
 @pytest.mark.parametrize("kept", range(1, 8))
 def test_an_opening_killed_after_any_of_its_records_ends_with_the_same_records(ended: World, kept: int):
     """INV-28: cut after any line, the rest comes out as it was, byte for byte but for times and the chain."""
-    before = len(Ledger.open(ended.layout.ledger).records)
+    before = Ledger.open(ended.layout.ledger).length
     open_it(ended)
-    whole = [record.body for record in Ledger.open(ended.layout.ledger).records]
+    whole = [record.body for record in read_records(ended.layout.ledger)]
     lines = ended.layout.ledger.read_bytes().splitlines(keepends=True)
     assert before + 7 == len(lines)
     ended.layout.ledger.write_bytes(b"".join(lines[: before + kept - 1]))
     open_it(ended)
-    assert whole == [record.body for record in Ledger.open(ended.layout.ledger).records]
+    assert whole == [record.body for record in read_records(ended.layout.ledger)]
 
 
 def test_an_opening_whose_folder_was_deleted_midway_judges_again_what_it_needs(ended: World):

@@ -25,7 +25,7 @@ from autoquant.clock import SystemClock
 from autoquant.errors import DataError, InfrastructureFault, LedgerError, UserError
 from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
-from autoquant.ledger.ledger import Ledger
+from autoquant.ledger.ledger import Ledger, read_records
 from autoquant.oracle.records import Evaluation
 
 UTC = "2026-11-30T00:00:00Z"
@@ -109,7 +109,7 @@ def open_it(layout: RaceLayout, **changes: object) -> Sealed:
 
 
 def bodies_of(layout: RaceLayout) -> list[r.RecordBody]:
-    return [record.body for record in Ledger.open(layout.ledger).records]
+    return [record.body for record in read_records(layout.ledger)]
 
 
 def job(folder: Path, acknowledge: Callable[[str], None]) -> None:
@@ -162,7 +162,7 @@ def test_two_processes_at_once_open_it_once(tmp_path: Path):
     said = [one.communicate()[0] for one in both]
     assert [0, 2] == sorted(one.returncode for one in both)
     assert any(words in "".join(said) for words in ("held by the first", "it opens once"))
-    kinds = [record.kind for record in Ledger.open(layout.ledger).records]
+    kinds = [record.kind for record in read_records(layout.ledger)]
     assert 1 == kinds.count("lockbox_reserved") == kinds.count("lockbox_closed")
 
 
@@ -173,7 +173,7 @@ def test_without_a_lock_the_second_writer_is_stopped_by_the_chain(tmp_path: Path
     open_it(layout)
     with pytest.raises(LedgerError, match="does not end with the record this arena wrote last"):
         open_once(layout, second, Sealed(layout).opening(), SystemClock())
-    assert 1 == [record.kind for record in Ledger.open(layout.ledger).records].count("lockbox_reserved")
+    assert 1 == [record.kind for record in read_records(layout.ledger)].count("lockbox_reserved")
 
 
 @pytest.mark.parametrize("lost", ["lockbox", "lockbox/lockbox.npy", "lockbox/evaluations", "evaluations"])
@@ -245,7 +245,7 @@ def test_the_record_says_when_it_was_opened_by_which_program_on_which_bytes(tmp_
     """INV-37."""
     layout = end_a_race(tmp_path)
     open_it(layout)
-    told = {record.kind: record for record in Ledger.open(layout.ledger).records}
+    told = {record.kind: record for record in read_records(layout.ledger)}
     reserved, fetched = told["lockbox_reserved"], told["lockbox_fetched"]
     assert isinstance(reserved.body, r.LockboxReserved)
     assert BY == reserved.body.by

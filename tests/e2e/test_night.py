@@ -35,7 +35,7 @@ from autoquant.ledger.records import UsageCounted
 from autoquant.ledger.views import CompetitorView, UsageTotal
 
 EXPERIMENTS = int(os.environ.get("AUTOQUANT_NIGHT_EXPERIMENTS", "18"))
-"""Of each competitor; below 20 there is no room for all the faults. A long night: 50."""
+"""Of each competitor; below 15 there is no room for all the faults. A long night: 50."""
 SEED = int(os.environ.get("AUTOQUANT_NIGHT_SEED", "1"))
 KILLS = 2
 HANG_SECONDS = 3

@@ -10,7 +10,7 @@ from killing import every_death
 from ledger_cases import UTC, closed, created, joined, opened
 
 from autoquant.ledger import records as r
-from autoquant.ledger.ledger import Ledger
+from autoquant.ledger.ledger import Ledger, read_records
 
 
 def script() -> list[r.RecordBody]:
@@ -42,13 +42,13 @@ def test_a_ledger_killed_at_any_write_keeps_each_promised_record_once(tmp_path: 
     for death in every_death(__file__, "race", tmp_path):
         path = death.folder / "ledger.jsonl"
         ledger = Ledger.open(path)
-        digests = [record.digest for record in ledger.records]
+        digests = [record.digest for record in read_records(ledger.path)]
         assert list(death.acknowledged) == digests[: len(death.acknowledged)]
         assert len(digests) <= len(death.acknowledged) + 1, "at most the record in hand is there unpromised"
         race(death.folder, nobody)
         after = Ledger.open(path)
-        assert script() == [record.body for record in after.records]
-        assert digests == [record.digest for record in after.records][: len(digests)]
+        assert script() == [record.body for record in read_records(after.path)]
+        assert digests == [record.digest for record in read_records(after.path)][: len(digests)]
         assert (1, 2) == (after.view.competitors["random"].left, len(after.view.competitors["random"].closed))
         deaths += death.moment != "survived"
     # each record is one write and one fsync, the first also a folder sync; three moments each
@@ -79,4 +79,4 @@ def test_a_ledger_that_dies_again_and_again_still_ends(tmp_path: Path) -> None:
         if death.moment == "survived":
             break
     assert "survived" == death.moment
-    assert script() == [record.body for record in Ledger.open(start / "ledger.jsonl").records]
+    assert script() == [record.body for record in read_records(start / "ledger.jsonl")]

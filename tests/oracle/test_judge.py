@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from autoquant.market import synthetic_panel
+from autoquant.oracle.assemble import Accounts, evaluate_folds
 from autoquant.oracle.folds import valid_windows
 from autoquant.oracle.judge import Judge, Pins
 from autoquant.oracle.records import Evaluation, Outcome
@@ -39,6 +43,35 @@ def seed(repository: Path) -> bytes:
 
 def gate_names(evaluation: Evaluation) -> list[str]:
     return [gate.name for gate in evaluation.gates]
+
+
+def test_accounts_are_summed_on_the_workers_however_many_ask(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An allocator keeps memory for every thread that sums."""
+    summed: list[int] = []
+
+    def evaluated(*arguments: Any) -> Accounts:
+        summed.append(threading.get_ident())
+        return evaluate_folds(*arguments)
+
+    def ask() -> int:
+        judge.screen(strategy(EQUAL + "    return w * 0.0\n"), 1)
+        return threading.get_ident()
+
+    monkeypatch.setattr("autoquant.oracle.judge.evaluate_folds", evaluated)
+    with ThreadPoolExecutor(3) as callers:
+        asked = {caller.result() for caller in [callers.submit(ask) for _ in range(3)]}
+    assert 3 == len(summed)
+    assert 2 >= len(set(summed))
+    assert asked.isdisjoint(summed)
+
+
+def test_frames_of_a_shifted_window_are_let_go(judge: Judge) -> None:
+    source = strategy(EQUAL + "    return w\n")
+    with judge._parent(source) as parent:
+        runs = judge._runs(source, 1, parent)
+        judge._base(runs)
+        assert judge._score_shifted(runs, 3) is not None
+        assert set(judge.windows) == set(runs._frames)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import psutil
@@ -14,7 +15,8 @@ import pytest
 
 from autoquant.errors import AgentFault, CrashError, EvaluationCut, InfrastructureFault, LimitError, OutputError
 from autoquant.protocol import Limits
-from autoquant.sandbox import CPU_LIMIT, MEMORY_LIMIT, Answer, CallFrames, ParentPool, WarmParent
+from autoquant.sandbox import CPU_LIMIT, MEMORY_LIMIT, Answer, CallFrames, ParentPool, WarmParent, interpreter, warm
+from autoquant.sandbox.server import UNSEEN
 from autoquant.sandbox.warm import ENVIRONMENT
 from autoquant.sealing import Level
 
@@ -88,6 +90,20 @@ def test_names_are_kept_alike_where_pyarrow_is_installed_and_where_it_is_not(par
     """Else pandas holds texts in arrow's arrays, which answer otherwise here and there."""
     assert "python" == told(parent, frames, "panel.close.columns.dtype.storage")
     assert "ImportError" == fault(parent, frames, "return pd.Series(['a'], dtype='string[pyarrow]')").kind
+
+
+def test_nothing_is_found_that_pandas_and_scipy_take_where_it_is_installed(frames, tmp_path, monkeypatch) -> None:
+    """On a host that has every one of them."""
+    for name in UNSEEN:
+        (tmp_path / f"{name}.py").touch()
+    here = interpreter.this_interpreter()
+    full = replace(here, packages=(str(tmp_path), *here.packages), libraries=(str(tmp_path), *here.libraries))
+    (tmp_path / "stranger.py").touch()
+    monkeypatch.setattr(warm, "this_interpreter", lambda: full)
+    with WarmParent(LIMITS) as parent:
+        look = "for name in names:\n     try: __import__(name)\n     except ImportError: continue\n     found += [name]"
+        names = f"names, found = {[*UNSEEN, 'stranger']}, []"
+        assert "['stranger']" == fault(parent, frames, names, look, "raise ValueError(str(found))").text
 
 
 def test_nan_comes_back_as_nan(parent, frames) -> None:

@@ -77,11 +77,11 @@ class AgentFolder:
 
         Raises
         ------
-        InfrastructureFault : the disk refused.
+        InfrastructureFault : the disk refused, or the file to copy cannot be read.
         """
         *folders, name = PurePosixPath(relative).parts
         depth = len(folders)
-        with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as source:
+        with _opened(content) as source:
             for left in reversed(range(_PERSISTENCE)):
                 source.seek(0)
                 try:
@@ -177,7 +177,7 @@ class AgentFolder:
             descriptor = os.open(temporary, flags, mode, dir_fd=folder)
             try:
                 try:
-                    while piece := source.read(_PIECE_BYTES):
+                    while piece := _read(source):
                         view = memoryview(piece)
                         while view:
                             view = view[os.write(descriptor, view) :]
@@ -249,3 +249,24 @@ def _enter(name: str, folder: int, create: bool) -> int:
 def _set_aside(name: str, folder: int) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.rename(name, f"{name}.{os.urandom(4).hex()}.aside", src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _opened(content: bytes | Path) -> BinaryIO:
+    if isinstance(content, bytes):
+        return io.BytesIO(content)
+    try:
+        return content.open("rb")
+    except OSError as error:
+        raise _unreadable(content, error) from error
+
+
+def _read(source: BinaryIO) -> bytes:
+    """The next piece. An error here is none of the folder that is written to."""
+    try:
+        return source.read(_PIECE_BYTES)
+    except OSError as error:
+        raise _unreadable(Path(source.name), error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> InfrastructureFault:
+    return InfrastructureFault(f"{path}: {error.strerror or error}", "check that the file can be read")

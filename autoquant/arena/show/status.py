@@ -229,8 +229,8 @@ def status_of(view: RaceView, arena: str | None, records: Sequence[Record] = ())
     ----------
     view : the race.
     arena : who runs it; None for nobody.
-    records : what the view was made from. It keeps no times of faults: without records no fault is named, only
-        counted, and nobody is said to wait.
+    records : what the view was made from, or the course of it. The view keeps no times of faults: without records
+        no fault is named, only counted, and nobody is said to wait.
     """
     paused = pauses(records)
     competitors = tuple(_competitor(racer, view, paused.get(racer.name)) for racer in view.competitors.values())

@@ -50,6 +50,15 @@ def test_a_large_file_is_copied_whole_also_when_its_folder_vanished_in_the_middl
     assert files.sha256_file(source) == folder.digest("data/panel")
 
 
+@pytest.mark.parametrize("source", ["/proc/self/mem", "/nowhere/panel"])
+def test_a_source_that_cannot_be_read_is_named_and_not_the_folder(folder: AgentFolder, source: str):
+    if sys.platform != "linux" and source.startswith("/proc"):
+        pytest.skip("no /proc here")
+    with pytest.raises(InfrastructureFault, match=f"^{source}: "):
+        folder.write("data/panel", Path(source))
+    assert [] == folder.names("data")
+
+
 def test_a_link_in_place_of_a_file_is_replaced_and_its_target_left(folder: AgentFolder, tmp_path: Path):
     (folder.path / "f").symlink_to(tmp_path / "outside" / "secret")
     with pytest.raises(NotRegularFile):
@@ -123,7 +132,6 @@ def test_a_folder_closed_by_its_owner_is_moved_aside(tmp_path: Path, closed: str
 import os, sys
 sys.path.insert(0, {str(Path(__file__).resolve().parents[3])!r})
 from pathlib import Path
-from autoquant import files
 from autoquant.arena.referee.agent_files import AgentFolder
 if os.geteuid() == 0:
     os.setuid(65534)

@@ -26,6 +26,7 @@ from autoquant.errors import InfrastructureFault
 from autoquant.harness import Availability, Competitor
 from autoquant.harness.machine import Machine
 from autoquant.ledger import records as r
+from autoquant.ledger.ledger import read_records
 
 
 @pytest.fixture
@@ -160,7 +161,7 @@ def test_racers_of_one_account_take_turns_when_the_account_allows_one_session(st
     available = {name: Availability(True, account="k") for name in ("a", "b")} | {"c": Availability(True)}
     stand.supervisor(available=available, accounts=Accounts(1)).run()
     running: set[str] = set()
-    for record in stand.ledger.records:
+    for record in read_records(stand.ledger.path):
         if isinstance(record.body, r.SessionStarted):
             running.add(record.body.competitor)
         elif isinstance(record.body, r.SessionEnded):
@@ -268,7 +269,7 @@ def test_no_more_competitors_run_at_once_than_asked(stand: Stand):
         stand.join(name, "submit(); time.sleep(0.1); submit()")
     stand.supervisor(parallel=1).run()
     running = 0
-    for record in stand.ledger.records:
+    for record in read_records(stand.ledger.path):
         running += isinstance(record.body, r.SessionStarted) - isinstance(record.body, r.SessionEnded)
         assert running <= 1
     assert {"a": "done", "b": "done", "c": "done"} == stand.ended()
@@ -334,7 +335,7 @@ def test_a_limit_one_racer_meets_is_known_before_its_slot_is_given_on(stand: Sta
 
     threading.Thread(target=stop_soon).start()
     assert "seen" == supervisor.run()
-    kinds = [record.body for record in stand.ledger.records]
+    kinds = [record.body for record in read_records(stand.ledger.path)]
     limit = next(i for i, body in enumerate(kinds) if isinstance(body, r.SessionEnded) and body.outcome == "rate limit")
     assert [] == [body for body in kinds[limit:] if isinstance(body, r.SessionStarted)]
 

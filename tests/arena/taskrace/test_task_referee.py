@@ -20,7 +20,7 @@ from autoquant.arena.referee.mailbox import ClientMailbox, Reply, ReplyKind, Req
 from autoquant.arena.taskrace.referee import TaskReferee
 from autoquant.errors import EvaluationCut, InfrastructureFault, LedgerError, UserError
 from autoquant.ledger import records as r
-from autoquant.ledger.ledger import Ledger
+from autoquant.ledger.ledger import Ledger, read_records
 from autoquant.sandbox import WarmParent
 from autoquant.tasks.grade import Grade
 from autoquant.verify.export import export
@@ -223,7 +223,7 @@ def test_killed_between_charge_and_reply_it_grades_the_stored_bytes_under_the_sa
         assert not again.poll("alice-easy")
     reply = answer(easy, request)
     assert (ReplyKind.VERDICT, 0.9) == (reply.kind, reply.score["score"])
-    bodies = [record.body for record in Ledger.open(tasks.layout.ledger).records]
+    bodies = [record.body for record in read_records(tasks.layout.ledger)]
     assert [1] == [body.attempt for body in bodies if isinstance(body, r.AttemptOpened)]
     assert [(1, 0.9)] == [(body.attempt, body.score) for body in bodies if isinstance(body, r.AttemptClosed)]
     assert FLAT == (easy / "solution.py").read_bytes(), "the agent's newer file is its own"
