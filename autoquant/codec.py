@@ -324,11 +324,11 @@ def _dict_reader(item_reader: Reader) -> Reader:
 @cache
 def _dataclass_reader(cls: type) -> Reader:
     specs = {field.name: field for field in dataclasses.fields(cls) if field.init}
-    required = frozenset(
+    required = [
         name
         for name, spec in specs.items()
         if spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
-    )
+    ]
     version = specs["schema_version"].default if "schema_version" in specs else dataclasses.MISSING
     in_order = not any(spec.kw_only for spec in specs.values())
     readers: dict[str, Reader] | None = None
@@ -364,7 +364,7 @@ def _dataclass_reader(cls: type) -> Reader:
                     misfit.steps.append(f".{name}")
                     raise
             elif name in required:
-                raise _Misfit(f"key {name!r} is missing")
+                raise _Misfit(f"key {name!r} is missing", f"needed keys: {', '.join(required)}")
         return cls(**values)
 
     return read

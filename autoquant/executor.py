@@ -15,9 +15,10 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor as Pool
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.process import BaseProcess
+from queue import SimpleQueue
 from types import TracebackType
 from typing import Literal, Protocol, Self, TypeVar
 
@@ -74,9 +75,12 @@ class LocalPool:
         with _without_interrupts():
             futures: Sequence[Future[Result]] = [self._pool.submit(function, item) for item in items]
         self._workers |= set(active_children()) - before
+        ended = SimpleQueue[Future[Result]]()
+        for future in futures:
+            future.add_done_callback(ended.put)  # also of one that `close` drops: `as_completed` would wait on for ever
         try:
-            for done, future in enumerate(as_completed(futures), start=1):
-                future.result()
+            for done in range(1, len(futures) + 1):
+                ended.get().result()
                 if on_result is not None:
                     on_result(done, len(futures))
             return [future.result() for future in futures]
@@ -86,7 +90,7 @@ class LocalPool:
             raise
 
     def close(self) -> None:
-        """End the workers; queued work is dropped, so nobody may be waiting in `map`."""
+        """End the workers. Queued work is dropped: who waits for it in `map` gets `CancelledError`."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def __enter__(self) -> Self:

@@ -86,6 +86,12 @@ def test_what_does_not_fit_is_refused_by_the_name_of_its_field(text: str, messag
         codec.loads(Inner, text, "file")
 
 
+def test_what_lacks_a_key_is_told_which_ones_it_has_to_have() -> None:
+    with pytest.raises(ConfigError) as refused:
+        codec.loads(Outer, "{}", "file")
+    assert refused.value.hint.startswith("needed keys: name, colour")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import CancelledError
 from pathlib import Path
+from threading import Event, Thread
 
 import psutil
 import pytest
@@ -33,6 +35,31 @@ def test_results_keep_the_order_of_the_items(kind: str) -> None:
 def test_a_failure_is_raised_and_the_rest_dropped() -> None:
     with LocalPool("threads", jobs=1) as pool, pytest.raises(ZeroDivisionError):
         pool.map(lambda x: 1 // x, [1, 0, 2])
+
+
+def test_who_waits_for_work_that_a_closing_pool_drops_is_told_and_does_not_wait_on() -> None:
+    started, go_on, told = Event(), Event(), Event()
+    pool = LocalPool("threads", jobs=1)
+
+    def work(_: int) -> bool:
+        started.set()
+        return go_on.wait(20)
+
+    def ask() -> None:
+        with pytest.raises(CancelledError):
+            pool.map(work, range(3))
+        told.set()
+
+    Thread(target=ask, daemon=True).start()
+    assert started.wait(20)
+    closing = Thread(target=pool.close, daemon=True)
+    closing.start()
+    try:
+        assert told.wait(20)
+    finally:
+        go_on.set()
+    closing.join(20)
+    assert not closing.is_alive()
 
 
 INTERRUPTED = """\
