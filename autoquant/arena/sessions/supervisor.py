@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
-from autoquant import process
+from autoquant import heap, process
 from autoquant.arena.sessions.accounts import Accounts
 from autoquant.arena.sessions.confinement import Confinement
 from autoquant.arena.sessions.lane import Lane
@@ -112,6 +112,7 @@ class Supervisor:
         track = self._track
         track.layout.stop_request.unlink(missing_ok=True)
         process.adopt_orphans()
+        heap.share_heaps()
         for racer in track.ledger.view.competitors.values():
             self._take_over(racer)
         runs = tuple(competitor.name for competitor in self._competitors)

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from stand import QUICK, SUBMIT, UTC, Stand, make_stand, until
 
-from autoquant import process
+from autoquant import heap, process
 from autoquant.arena.sessions.accounts import Accounts
 from autoquant.arena.sessions.confinement import pid_namespace
 from autoquant.arena.sessions.place import home_of, prompt_of, run_mark
@@ -383,6 +383,19 @@ def test_an_error_in_one_competitors_lane_leaves_the_others_their_night(stand: S
     assert "harness faults" == stand.supervisor().run()
     assert {"a": None, "b": "done"} == stand.ended()
     assert ["RuntimeError: unforeseen"] == [f.message for f in stand.ledger.view.competitors["a"].faults]
+
+
+def test_heaps_are_shared_before_any_racer_has_a_thread(stand: Stand, monkeypatch: pytest.MonkeyPatch):
+    asked: list[list[str]] = []
+
+    def share_heaps() -> bool:
+        asked.append([one.name for one in threading.enumerate() if one.name.startswith("competitor")])
+        return True
+
+    monkeypatch.setattr(heap, "share_heaps", share_heaps)
+    stand.join("a", "submit(); submit()")
+    stand.supervisor().run()
+    assert [[]] == asked
 
 
 def test_folders_that_are_over_the_limit_are_named_before_anything_is_started(
