@@ -16,3 +16,13 @@ def share_heaps(most: int = 2) -> bool:
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     return mallopt is not None and mallopt(_M_ARENA_MAX, most) == 1
+
+
+def give_back() -> bool:
+    """Give free memory back to the system; False where the C library cannot, or had none.
+
+    glibc does so by itself only with what lies at a heap's end: a few small things that live on hold all that was freed
+    below them. It takes some milliseconds, and as many when the memory is taken again.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    return trim is not None and trim(0) == 1

@@ -161,8 +161,12 @@ class Supervisor:
         track = self._track
         with ThreadPoolExecutor(max(1, len(self._competitors)), thread_name_prefix="competitor") as pool:
             futures: list[Future[None]] = [pool.submit(self._run_one, c) for c in self._competitors]
+            tidied = track.clock.monotonic()
             try:
                 while wait(futures, timeout=track.pace.tick).not_done:
+                    if track.clock.monotonic() - tidied >= track.pace.give_back:
+                        heap.give_back()
+                        tidied = track.clock.monotonic()
                     if track.layout.stop_request.exists():
                         self.stop("stop requested")
                     deadline = track.time_left.deadline

@@ -59,6 +59,8 @@ class Pace:
     """Between two looks at what a session printed."""
     sample: float = 5.0
     """Between two looks at the processor time of a session; four times that between two looks at its files."""
+    give_back: float = 60.0
+    """Between two times that the arena's free memory goes back to the system."""
 
 
 @dataclass(frozen=True)

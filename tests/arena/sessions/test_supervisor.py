@@ -398,6 +398,17 @@ def test_heaps_are_shared_before_any_racer_has_a_thread(stand: Stand, monkeypatc
     assert [[]] == asked
 
 
+def test_free_memory_goes_back_as_often_as_the_pace_says(stand: Stand, monkeypatch: pytest.MonkeyPatch):
+    calls: list[bool] = []
+    monkeypatch.setattr(heap, "give_back", lambda: calls.append(True))
+    stand.join("a", "submit()", budget=1)
+    stand.supervisor(replace(QUICK, give_back=3600.0)).run()
+    assert not calls
+    stand.join("b", "submit()", budget=1)
+    stand.supervisor(replace(QUICK, give_back=0.0)).run()
+    assert len(calls) > 2
+
+
 def test_folders_that_are_over_the_limit_are_named_before_anything_is_started(
     stand: Stand, monkeypatch: pytest.MonkeyPatch
 ):
