@@ -32,7 +32,7 @@ from autoquant.arena.sessions.supervisor import Pace, Supervisor
 from autoquant.arena.sessions.time_left import TimeLeft
 from autoquant.arena.sessions.track import RefereeDuties
 from autoquant.arena.show.display import display, show_cursor
-from autoquant.arena.show.status import status_of
+from autoquant.arena.show.following import Follower
 from autoquant.arena.show.voice import Voice
 from autoquant.clock import Clock, SystemClock, utc_iso
 from autoquant.errors import DataError
@@ -274,7 +274,7 @@ def supervise(options: StartOptions, seat: Seat, voice: Voice, clock: Clock, pac
     """Run a race until it ends or somebody says stop; the reason that stands in the record."""
     chosen, ledger = seat.chosen, seat.ledger
     begun = clock.monotonic()
-    words = holder_words(clock)
+    words, follower = holder_words(clock), Follower()
     with display(voice, hear=lambda name: latest_line(chosen.layout, ledger.view, name)) as shown:
         supervisor = Supervisor(
             chosen.layout,
@@ -291,7 +291,7 @@ def supervise(options: StartOptions, seat: Seat, voice: Voice, clock: Clock, pac
             parallel=options.parallel,
             pace=pace,
             prompt=seat.prompt,
-            on_tick=lambda view: shown.show(status_of(view, words, ledger.course), clock.monotonic() - begun),
+            on_tick=lambda view: shown.show(follower.status(view, words, ledger.course), clock.monotonic() - begun),
         )
 
         def pause(reason: str) -> None:

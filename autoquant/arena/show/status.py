@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -222,7 +222,12 @@ def race_view(layout: RaceLayout) -> RaceView:
     return replay(race_records(layout), str(layout.ledger))
 
 
-def status_of(view: RaceView, arena: str | None, records: Sequence[Record] = ()) -> RaceStatus:
+def status_of(
+    view: RaceView,
+    arena: str | None,
+    records: Sequence[Record] = (),
+    competitor: Callable[[CompetitorView, RaceView, Pause | None], CompetitorStatus] | None = None,
+) -> RaceStatus:
     """Status of a race.
 
     Parameters
@@ -231,9 +236,10 @@ def status_of(view: RaceView, arena: str | None, records: Sequence[Record] = ())
     arena : who runs it; None for nobody.
     records : what the view was made from, or the course of it. The view keeps no times of faults: without records
         no fault is named, only counted, and nobody is said to wait.
+    competitor : `competitor_of`, or what comes to the same.
     """
-    paused = pauses(records)
-    competitors = tuple(_competitor(racer, view, paused.get(racer.name)) for racer in view.competitors.values())
+    paused, look = pauses(records), competitor or competitor_of
+    competitors = tuple(look(racer, view, paused.get(racer.name)) for racer in view.competitors.values())
     created = view.created
     return RaceStatus(
         race=created.race,
@@ -269,7 +275,8 @@ def _state(view: RaceView, arena: str | None) -> str:
     return "paused" if view.stopped is not None or not view.starts else "interrupted"
 
 
-def _competitor(racer: CompetitorView, view: RaceView, pause: Pause | None) -> CompetitorStatus:
+def competitor_of(racer: CompetitorView, view: RaceView, pause: Pause | None) -> CompetitorStatus:
+    """Status of one competitor of a race, which waits or was left for `pause`."""
     last = racer.closed[-1] if racer.closed else None
     ended = [session.outcome or session.reason for session in racer.sessions if session.reason is not None]
     return CompetitorStatus(
