@@ -16,7 +16,8 @@ from big_race import write_race
 from run_accounting import LINEAR, long_only, market, whole
 from run_rows import Row, in_turn, seconds
 
-from autoquant.arena.show.status import race_status
+from autoquant.arena.show.following import Follower
+from autoquant.arena.show.status import race_status, status_of
 from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
@@ -27,6 +28,7 @@ DOUBLINGS = (1, 2, 4, 8)
 EXPONENT = "≤ 1.1"
 LEDGER_ATTEMPTS = 10_000
 APPENDS = 200
+LOOKS = 100
 UTC = "2026-12-01T00:00:00Z"
 
 
@@ -105,6 +107,7 @@ def life(repeats: int) -> list[Row]:
         )
         appended = [_appends(layout) for layout in (long, short)]
         late, early = in_turn(repeats, *appended)
+        looks, whole_looks = in_turn(repeats, _looks(long, Follower().status), _looks(long, status_of))
         size = long.ledger.stat().st_size / LEDGER_ATTEMPTS
         before, after = _memory(long, 2), _memory(long, 8)
         held, held_small = _held(long), _held(short)
@@ -113,6 +116,7 @@ def life(repeats: int) -> list[Row]:
             Row("life", "record of 10,000 attempts read and replayed: a resume", opened, made, small, opened / small, "≤ 2,000 ms", f"{resumed:.0f} ms of CPU"),  # noqa: E501
             Row("life", "its status", shown, made, shown_small, shown / shown_small, "≤ 12.6", fails=shown > 10**1.1 * shown_small),  # noqa: E501
             Row("life", f"{APPENDS} appends to it, each synced, CPU", late, made, early, late / early, "≤ 1.1", fails=late > 1.1 * early),  # noqa: E501
+            Row("life", f"{LOOKS} looks of an arena at it, CPU", looks, "every attempt looked at", whole_looks, looks / whole_looks, "≤ 0.1", fails=looks > 0.1 * whole_looks),  # noqa: E501
             Row("life", "bytes of the record per attempt", note=f"{size:,.0f} bytes, without blobs and evaluations"),
             Row("life", "memory after ten reads over memory after two", ratio=after / before, target="≤ 1.05", fails=after > 1.05 * before),  # noqa: E501
             Row("life", "memory of who holds it", target="≤ 35 MB", fails=held > 35e6, note=f"{held / 1e6:.1f} MB; {made} {held_small / 1e6:.1f} MB"),  # noqa: E501
@@ -133,6 +137,13 @@ def _appends(layout: RaceLayout) -> Callable[[], float]:
         return _cpu(lambda: [ledger.append(r.IncidentSeen("a bench's own line"), UTC) for _ in range(APPENDS)])
 
     return once
+
+
+def _looks(layout: RaceLayout, look: Callable[..., object]) -> Callable[[], float]:
+    """What an arena does four times a second, while nothing happens in the race."""
+    ledger = Ledger.open(layout.ledger)
+    look(ledger.view, "a bench", ledger.course)
+    return lambda: _cpu(lambda: [look(ledger.view, "a bench", ledger.course) for _ in range(LOOKS)])
 
 
 def _held(layout: RaceLayout) -> int:
