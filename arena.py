@@ -1,4 +1,4 @@
-"""Run a race of coding agents: doctor, start, stop, status, lockbox, report, demo."""
+"""Run a race of coding agents: `arena.py --help` names the commands."""
 
 from __future__ import annotations
 

@@ -205,7 +205,9 @@ def exclusive_lock(path: Path, holder: str) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             first = os.pread(descriptor, 400, 0).decode(errors="replace").strip() or "another process"
-            raise UserError(f"{path.name}: held by {first}", "wait for it, or stop it first") from None
+            raise UserError(
+                f"{path.parent.name}/{path.name}: held by {first}", "wait for it, or end it (a race: arena.py stop)"
+            ) from None
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, holder.encode(), 0)
         yield

@@ -68,12 +68,12 @@ def test_the_readme_tells_what_follows_each_end_of_a_session_as_the_policy_has_i
     assert set(follows) <= set(told)
     for outcome, rule in follows.items():
         if outcome in same:
-            assert told[outcome].strip() == "the same"
+            assert told[outcome].strip().startswith("the same")
             assert not rule.resume
         elif outcome not in ("auth", "setup"):
             assert rule.resume == bool(re.search(r"resumes|waits", told[outcome])), outcome
-        if outcome not in same and rule.leave_after is not None and rule.leave_after < 12:
-            assert re.search(r"leaves|up to eight times", told[outcome]), outcome
+        if rule.leave_after is not None:
+            assert "leaves" in told[outcome], outcome
 
 
 def test_the_readme_holds_a_whole_account_back_where_the_arena_does() -> None:

@@ -235,8 +235,9 @@ command goes on where the record ends.
 Replicates are one configuration raced several times, with a name, a worktree, a budget and (a control) a seed of each
 one's own. NAME in --competitors means all of them. Give --replicates again to resume: it is part of who was asked."""
 
-_PLACEBO = """The embedded searchers run whole races on markets without direction: days turned upside down (flip), days
-in another order (permute), and the real market for comparison. Same budget, noise floor and ratchets as a race.
+_PLACEBO = """The embedded searchers run whole races on markets in which nothing can be foreseen, though holding
+earns what it did: days turned upside down (flip), days in another order (permute); and on the real market for
+comparison. Same budget, noise floor and ratchets as a race.
 
 p = (1 + placebos at or above the competitor) / (runs + 1). Finished runs are kept below --state-dir: interrupted, the
 same command goes on, and a second time it answers at once. Sooner with the extra `fast` (numba), to the same digits."""

@@ -223,7 +223,7 @@ def judge_of(ground: race.Ground, view: RaceView, layout: RaceLayout, jobs: int 
     if panel.digest != view.created.data.valid:
         raise DataError(
             f"{ground.data_dir / 'valid.npy'}: differs from the digest in the race's record",
-            "set the data up again: setup_data.py",
+            f"remove {ground.data_dir} by hand and run setup_data.py again",
         )
     pins = Pins(PROTOCOL.digest, view.created.code, view.created.data.valid)
     secret = race.read_secret(layout, view)
@@ -250,7 +250,11 @@ def _ledger(
         )
     allowed = ledger.view.created.allow_source
     if options.allow_source is not None and options.allow_source not in (allowed, ground.manifest.source):
-        raise DataError(f"--allow-source {options.allow_source}: race {layout.race} was created with {allowed}")
+        had = f"with {allowed}" if allowed else "without it"
+        raise DataError(
+            f"--allow-source {options.allow_source}: race {layout.race} was created {had}",
+            "leave --allow-source out, or start another race: --race NAME",
+        )
     require_budgets(ledger.view, chosen.running, options.budget, extending=chosen.action == "extend")
     voice.say(f"race {layout.race}: {'extending' if chosen.action == 'extend' else 'resuming'}")
     return ledger

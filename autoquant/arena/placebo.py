@@ -1,4 +1,4 @@
-"""Placebo races: the embedded searchers run the whole loop on markets without direction.
+"""Placebo races: the embedded searchers run the whole loop on markets with nothing to foresee.
 
 What they reach is what the loop makes of luck. The same budget, noise floor and ratchets as a race
 (`ratchet.decide.propose` and `settle`), in this program's own processes: the strategies are ours, so there is no
@@ -217,5 +217,8 @@ def _panel(data_dir: Path, digest: str) -> Panel:
     stored = load_panel(data_dir, "valid")
     panel = replace(stored, cube=stored.cube.copy())
     if panel.digest != digest:
-        raise DataError(f"{data_dir / 'valid.npy'}: differs from the manifest", "set the data up again: setup_data.py")
+        raise DataError(
+            f"{data_dir / 'valid.npy'}: differs from the manifest",
+            f"remove {data_dir} by hand and run setup_data.py again",
+        )
     return panel

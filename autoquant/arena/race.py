@@ -15,7 +15,7 @@ from autoquant.environment import environment_here
 from autoquant.errors import DataError, LedgerError, UserError
 from autoquant.harness import Competitor, harness_of
 from autoquant.ledger import records as r
-from autoquant.ledger.layout import RaceLayout
+from autoquant.ledger.layout import RESTORE, RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import RaceView
 from autoquant.market.manifest import Manifest, data_directory, load_manifest, panel_problems
@@ -117,7 +117,7 @@ def survey(home: Path, data_root: Path) -> Ground:
     manifest = load_manifest(data_dir)
     problems = panel_problems(data_dir, manifest)
     if problems:
-        raise DataError(problems[0], "set the data up again: setup_data.py")
+        raise DataError(problems[0], f"remove {data_dir} by hand and run setup_data.py again")
     return Ground(home, data_dir, manifest, protected.load(home), protected.code_digest(home))
 
 
@@ -151,7 +151,10 @@ def admit(manifest: Manifest, kind: str, allow_source: str | None) -> str | None
             "arena.py demo runs one of its own kind; setup_data.py fetches real data",
         )
     if allow_source is not None and allow_source != manifest.source:
-        raise DataError(f"--allow-source {allow_source}: the data are from {manifest.source}")
+        raise DataError(
+            f"--allow-source {allow_source}: the data are from {manifest.source}",
+            "leave it out" if manifest.is_real else f"--allow-source {manifest.source}, or set up the other data",
+        )
     if manifest.is_real:
         return None
     if allow_source is None:
@@ -246,13 +249,12 @@ def read_secret(layout: RaceLayout, view: RaceView) -> bytes:
     ------
     LedgerError : lost or changed.
     """
-    hint = "restore it from an export of the race"
     try:
         secret = bytes.fromhex(layout.secret.read_text(encoding="ascii"))
     except (OSError, ValueError):
-        raise LedgerError(f"{layout.secret}: the race's secret is lost or damaged", hint) from None
+        raise LedgerError(f"{layout.secret}: the race's secret is lost or damaged", RESTORE) from None
     if files.sha256_bytes(secret) != view.created.secret_digest:
-        raise LedgerError(f"{layout.secret}: differs from the digest in the race's first record", hint)
+        raise LedgerError(f"{layout.secret}: differs from the digest in the race's first record", RESTORE)
     return secret
 
 

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+RESTORE = "restore it from a backup of the state folder; without one the race cannot go on"
+"""Hint for what a race left there and is gone or altered. A race that is not over has no export."""
+
 
 @dataclass(frozen=True)
 class RaceLayout:

@@ -151,7 +151,7 @@ class Ledger:
         if size != self._size or tail != expected:
             raise LedgerError(
                 f"{self.path}:{self._length}: the file does not end with the record this arena wrote last",
-                "something else wrote to it: stop the arena and check the ledger against an export",
+                "something else wrote to it: stop the arena and hold the ledger against a backup",
             )
 
 

@@ -11,7 +11,7 @@ from autoquant.errors import AutoQuantError, LedgerError
 from autoquant.ledger.records import KINDS, Record, RecordBody, kind_of
 from autoquant.protocol import SCHEMA_VERSION
 
-_RESTORE = "restore the ledger from an export or a backup; it is never repaired in place"
+_RESTORE = "restore it from a backup, or where the race had ended from an export; it is never repaired in place"
 _BODIES = {kind: codec.decoder(body) for kind, body in KINDS.items()}
 _KEYS = {"schema_version", "seq", "utc", "kind", "body", "previous", "digest"}
 

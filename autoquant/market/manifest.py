@@ -19,6 +19,8 @@ from autoquant.market.panel import Panel
 from autoquant.market.store import load_panel
 from autoquant.protocol import SCHEMA_VERSION
 
+_AGAIN = "remove this data directory by hand and run setup_data.py again"
+
 ARCHIVE_URL = "https://data.binance.vision"
 ARCHIVE_SOURCE = "binance-archive"
 SYNTHETIC = "synthetic"
@@ -157,9 +159,9 @@ def load_manifest(data_dir: Path) -> Manifest:
     except FileNotFoundError:
         raise DataError(f"{path}: no such file, the set-up is not complete", "run setup_data.py") from None
     except AutoQuantError as error:
-        raise DataError(error.message, error.hint or "set the data up again") from None
+        raise DataError(error.message, error.hint or _AGAIN) from None
     if manifest.schema_version != SCHEMA_VERSION:
-        raise DataError(f"{path}: schema {manifest.schema_version}, this program reads {SCHEMA_VERSION}")
+        raise DataError(f"{path}: schema {manifest.schema_version}, this program reads {SCHEMA_VERSION}", _AGAIN)
     return manifest
 
 

@@ -1,4 +1,4 @@
-"""Markets without direction, made from a real one: `flip` and `permute`, pure functions from panel to panel.
+"""Markets with nothing to foresee, made from a real one: `flip` and `permute`, pure functions from panel to panel.
 
 Both read a panel as moves of each bar: lo = ln(open / previous close), b, u, d = ln(close, high, low / open). They
 change the moves and rebuild prices from each contract's first real open: close′ = first open · exp(Σ lo′ + b′), and

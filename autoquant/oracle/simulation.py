@@ -187,6 +187,6 @@ def _milliseconds(moment: Any) -> int:
     try:
         stamp = pd.Timestamp(moment)
     except (ValueError, TypeError):
-        raise DataError(f"{moment!r} is not a time") from None
+        raise DataError(f"{moment!r} is not a time", "for example 2023-01-22, or milliseconds UTC") from None
     utc = stamp.tz_localize("UTC") if stamp.tzinfo is None else stamp.tz_convert("UTC")
     return int(utc.value) // 1_000_000

@@ -121,7 +121,10 @@ def _source_fact(race: Race) -> Fact:
 
 def _isolation_fact(race: Race) -> Fact:
     if race.isolation == "sealed":
-        why = "strategies and agents could neither read nor write anything outside their own worktree and home"
+        why = (
+            "a strategy saw its interpreter and packages; an agent its own worktree, home and temporary folder, the "
+            "system's programs, its own CLI and login; no other file of the machine"
+        )
         return Fact("sealed", Tone.PLAIN, why)
     why = "hashes and audits show a change; a hostile process with the owner's rights is not stopped"
     if race.unsealed:

@@ -117,6 +117,6 @@ def test_the_second_holder_of_a_lock_is_told_who_the_first_is(tmp_path: Path) ->
         thread = threading.Thread(target=second)
         thread.start()
         thread.join()
-    assert refused == ["lock: held by first, pid 7"]
+    assert refused == [f"{tmp_path.name}/lock: held by first, pid 7"]
     with files.exclusive_lock(tmp_path / "lock", "third"):
         pass

@@ -10,7 +10,7 @@ from autoquant.arena.referee.mailbox import RefereeMailbox, Reply, ReplyKind, Re
 from autoquant.arena.referee.standing import Standing
 from autoquant.arena.referee.worktrees import READ_ONLY, STRATEGY, Worktrees
 from autoquant.errors import LedgerError
-from autoquant.ledger.layout import RaceLayout
+from autoquant.ledger.layout import RESTORE, RaceLayout
 from autoquant.ledger.views import AttemptView, results_tsv
 from autoquant.protocol import PROTOCOL
 
@@ -100,7 +100,7 @@ class Delivery:
         except OSError:
             content = b""
         if files.sha256_bytes(content) != attempt.score_file:
-            raise LedgerError(f"{path}: missing, or not what the record names", "restore it from an export of the race")
+            raise LedgerError(f"{path}: missing, or not what the record names", RESTORE)
         return content
 
 

@@ -9,7 +9,7 @@ from autoquant import codec, files
 from autoquant.arena.referee.worktrees import Accepted
 from autoquant.errors import EvaluationCut, LedgerError
 from autoquant.ledger.commits import attempt_message, moves_tip
-from autoquant.ledger.layout import RaceLayout
+from autoquant.ledger.layout import RESTORE, RaceLayout
 from autoquant.ledger.views import AttemptView, CompetitorView, RaceView
 from autoquant.oracle.records import Evaluation
 from autoquant.ratchet.state import Archive, RatchetState, Trial
@@ -135,9 +135,9 @@ def stored_strategy(layout: RaceLayout, digest: str) -> bytes:
     try:
         data = path.read_bytes()
     except OSError:
-        raise LedgerError(f"{path}: stored strategy is missing", "restore it from an export of the race") from None
+        raise LedgerError(f"{path}: stored strategy is missing", RESTORE) from None
     if files.sha256_bytes(data) != digest:
-        raise LedgerError(f"{path}: stored strategy is damaged", "restore it from an export of the race")
+        raise LedgerError(f"{path}: stored strategy is damaged", RESTORE)
     return data
 
 
@@ -158,7 +158,7 @@ def _evaluation(layout: RaceLayout, path: Path, digest: str | None) -> Evaluatio
     try:
         data = path.read_bytes()
     except OSError:
-        raise LedgerError(f"{path}: evaluation is missing", "restore it from an export of the race") from None
+        raise LedgerError(f"{path}: evaluation is missing", RESTORE) from None
     if files.sha256_bytes(data) != digest:
-        raise LedgerError(f"{path}: differs from the digest in {layout.ledger.name}", "restore it from an export")
+        raise LedgerError(f"{path}: differs from the digest in {layout.ledger.name}", RESTORE)
     return codec.loads(Evaluation, data, str(path))

@@ -50,7 +50,7 @@ def parse_roster(text: str, where: str) -> tuple[Competitor, ...]:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise source.complaint(None, "competitor", "competitor is not a list of tables", "write [[competitor]]")
     if not entries:
-        raise ConfigError(f"{where}:1: no [[competitor]] in the file")
+        raise ConfigError(f"{where}:1: no [[competitor]] in the file", "competitors.toml of the checkout shows some")
     roster: list[Competitor] = []
     taken: dict[str, int] = {}
     for index, entry in enumerate(entries):
