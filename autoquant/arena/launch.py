@@ -7,6 +7,7 @@ import os
 import secrets
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,6 +60,8 @@ EXIT_CODES = {
 }
 """Exit code by the reason an arena stopped; any other is an infrastructure matter."""
 SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
+AGAIN_SECONDS = 5.0
+"""A second SIGTERM after so long is meant as one."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,7 @@ def start(options: StartOptions, voice: Voice, clock: Clock | None = None, pace:
         race.calibrated(ground)
     isolation = look(options, asked, machine, voice)
     with files.exclusive_lock(layout.lock, holder_words(clock)):
+        layout.stop_request.unlink(missing_ok=True)  # of an earlier arena; from here on one is meant for this
         ledger = _ledger(options, chosen, ground, isolation, voice, clock)
         view = ledger.view
         race.require_same_ground(view, ground)
@@ -308,20 +312,29 @@ def supervise(options: StartOptions, seat: Seat, voice: Voice, clock: Clock, pac
 
 @contextlib.contextmanager
 def stop_on_signals(stop: Callable[[str], None], abandon: Callable[[], None]) -> Iterator[None]:
-    """The first Ctrl-C, SIGTERM or SIGHUP pauses cleanly; the second ends sessions and leaves at once."""
-    seen: list[int] = []
+    """The first Ctrl-C, SIGTERM or SIGHUP pauses cleanly; another Ctrl-C ends sessions and leaves at once.
+
+    So does a SIGTERM that comes `AGAIN_SECONDS` after the first. One that comes sooner is the same once more, from the
+    shell or from `uv run`, and so is every SIGHUP, which a terminal that closes sends more than once. Where SIGHUP was
+    ignored from the start (`nohup`), it stays so.
+    """
+    seen: list[float] = []
 
     def handle(number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if seen and (number == signal.SIGHUP or (number == signal.SIGTERM and now - seen[0] < AGAIN_SECONDS)):
+            return
         if seen:
             try:
                 abandon()
             finally:
                 show_cursor()
                 os._exit(128 + number)
-        seen.append(number)
+        seen.append(now)
         stop(SIGNALS[signal.Signals(number)])
 
-    before = {number: signal.signal(number, handle) for number in SIGNALS}
+    heard = [n for n in SIGNALS if n != signal.SIGHUP or signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handle) for number in heard}
     try:
         yield
     finally:

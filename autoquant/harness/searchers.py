@@ -5,6 +5,7 @@ The only feedback is the race's own: which strategy.py stands in the worktree wh
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterator
 
@@ -12,6 +13,7 @@ from autoquant.harness.family import SEED_LIKE, Member, draw, mutate
 
 DRAWS_PER_EXPERIMENT = 20
 """A draw that repeats an earlier file is answered without being counted; then the next draw is tried."""
+DRAWS_PER_STEP = 10
 Searcher = Callable[[Member | None, random.Random], Iterator[tuple[Member, str]]]
 
 
@@ -22,12 +24,19 @@ def independent(parent: Member | None, rng: random.Random) -> Iterator[tuple[Mem
 
 
 def hillclimb(parent: Member | None, rng: random.Random) -> Iterator[tuple[Member, str]]:
-    """Small changes of the working parent; of the seed's nearest relative as long as the seed itself is the parent."""
+    """Small changes of the working parent; of the seed's nearest relative as long as the seed itself is the parent.
+
+    Each `DRAWS_PER_STEP` draws the change has one step more: after some hundred experiments all neighbours of a parent
+    are on record, and whoever asked for them alone would be out of ideas with budget left.
+    """
     start = SEED_LIKE if parent is None else parent
-    while True:
-        member = mutate(start, rng)
+    for number in itertools.count():
+        member = start
+        for _ in range(1 + number // DRAWS_PER_STEP):
+            member = mutate(member, rng)
         changed = [f"{name} {start[name]} -> {member[name]}" for name in member if member[name] != start[name]]
-        yield member, "; ".join(changed)
+        if changed:
+            yield member, "; ".join(changed)
 
 
 SEARCHERS: dict[str, Searcher] = {"random": independent, "hillclimb": hillclimb}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from autoquant.harness.events import Said
 from autoquant.harness.family import SEED_LIKE, draw, parse, render
 from autoquant.harness.machine import Machine
 from autoquant.harness.plain_reader import PlainReader
-from autoquant.harness.searchers import stream
+from autoquant.harness.searchers import DRAWS_PER_EXPERIMENT, hillclimb, stream
 
 RUN = """\
 import json, pathlib, sys
@@ -83,6 +84,15 @@ def test_an_experiment_cut_short_goes_on_with_the_same_draw_from_the_same_parent
     space.strategy.write_text(render(SEED_LIKE))  # the candidate a killed session left
     assert parse(parent) == space.parent(1)
     assert space.parent(2) == SEED_LIKE
+
+
+def test_a_climb_that_stays_at_one_parent_has_something_new_for_each_of_500_experiments():
+    tried: set[str] = set()
+    for experiment in range(1, 501):
+        draws = itertools.islice(hillclimb(SEED_LIKE, stream(1, experiment)), DRAWS_PER_EXPERIMENT)
+        new = next((text for text in (render(member) for member, _ in draws) if text not in tried), None)
+        assert new is not None, experiment
+        tried.add(new)
 
 
 def test_a_run_that_never_counts_ends_the_session(workspace: Path, monkeypatch: pytest.MonkeyPatch):

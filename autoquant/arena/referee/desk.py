@@ -127,6 +127,7 @@ class Desk(ABC):
         ------
         InfrastructureFault : an open attempt could not be judged; it stays open and uncharged twice.
         """
+        self._sweep()
         for competitor, racer in self.view().competitors.items():
             if not racer.attempts or (racer.ended is not None and racer.open_attempt is None):
                 continue
@@ -136,6 +137,14 @@ class Desk(ABC):
                     self._conclude(competitor)
                 elif not self._mailbox(competitor).has_reply(racer.attempts[-1].request):
                     self._deliver(competitor, racer.attempts[-1])
+
+    def _sweep(self) -> None:
+        """Take away what was stored, in whole or by half, for an attempt that a kill kept from being charged."""
+        view = self.view()
+        charged = {attempt.strategy for racer in view.competitors.values() for attempt in racer.attempts}
+        for path in self._layout.blob("").glob("*"):
+            if path.name not in charged and path.name != view.created.seed_strategy:
+                path.unlink(missing_ok=True)
 
     def poll(self, competitor: str) -> bool:
         """Serve one request fully. False when there was none.
@@ -201,7 +210,7 @@ class Desk(ABC):
                 return None
             self._append(EvaluationStarted(attempt.competitor, attempt.attempt, seen.tries + 1))
             try:
-                return judge(standing)
+                return _told(judge, standing)
             except InfrastructureFault as error:
                 self._append(self._fault(attempt, error))
                 faults += not isinstance(error, EvaluationCut)
@@ -243,3 +252,11 @@ class Desk(ABC):
 
     def _append(self, body: RecordBody, utc: str | None = None) -> None:
         self._ledger.append(body, utc or utc_iso(self._clock.now()))
+
+
+def _told(judge: Callable[[Standing], Judged], standing: Standing) -> Judged:
+    """What `judge` makes of it; no descriptor and no memory left is the machine's fault, whoever meets it."""
+    try:
+        return judge(standing)
+    except (OSError, MemoryError) as error:
+        raise InfrastructureFault(f"judging: {type(error).__name__}: {error}") from error

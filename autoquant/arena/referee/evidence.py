@@ -9,6 +9,7 @@ from pathlib import Path
 
 from autoquant import files
 from autoquant.arena.referee.agent_files import READ_LIMIT, AgentFolder
+from autoquant.errors import InfrastructureFault
 from autoquant.ledger.layout import RaceLayout
 
 BYTES_LIMIT = 1 << 20
@@ -46,7 +47,7 @@ class EvidenceStore:
         if place.exists():
             return digest
         if len(list(place.parent.glob("*"))) < FILES_LIMIT:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, InfrastructureFault):
                 files.atomic_write(place, data)
         return digest if place.exists() else ""
 

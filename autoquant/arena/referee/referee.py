@@ -164,7 +164,6 @@ class Referee(Desk):
                 lineage=self._lineage(competitor),
             )
         )
-        self._lineage_file(competitor).unlink(missing_ok=True)
         mailbox.take(request)
         self._conclude(competitor)
 
@@ -202,6 +201,7 @@ class Referee(Desk):
         standing = self._standing(competitor)
         attempt = standing.racer.open_attempt
         assert attempt is not None
+        self._lineage_file(competitor).unlink(missing_ok=True)  # it is on record, also where a kill came between
         self._heart.say(competitor, f"judging attempt {attempt.attempt} of {standing.budget}")
         try:
             self._close(standing, attempt, self._verdict(standing, attempt))

@@ -20,7 +20,7 @@ from autoquant import files
 from autoquant.arena import protected
 from autoquant.arena.referee import closure, market_copy
 from autoquant.arena.referee.agent_files import AgentFolder
-from autoquant.arena.referee.gitplumbing import BareRepository, GitFault
+from autoquant.arena.referee.gitplumbing import BareRepository
 from autoquant.arena.referee.marker import MARKER, Marker, render_marker
 from autoquant.errors import InfrastructureFault, UserError
 from autoquant.ledger.commits import STRATEGY as STRATEGY
@@ -138,7 +138,7 @@ class Worktrees:
             private.set_ref(_private_ref(competitor, accepted), objects.id)
             if accepted.tip:
                 self._refresh_index(private, competitor, objects.id)
-        except (GitFault, OSError, InfrastructureFault):
+        except (InfrastructureFault, OSError):
             _set_aside(private.path)
         return objects.id
 
@@ -229,7 +229,7 @@ class Worktrees:
         try:
             private.create()
             return self._replay(arena, private, competitor, seed, accepted)
-        except (GitFault, OSError):
+        except (InfrastructureFault, OSError):
             _set_aside(private.path)
             private.create()
             return self._replay(arena, private, competitor, seed, accepted)

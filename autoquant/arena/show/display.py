@@ -157,10 +157,11 @@ class LiveTable:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._last is not None and self._last[0].state == "running" and not self._watching:
-            status, seconds = self._last  # what stays on the terminal tells of a race that this arena has left
-            self.show(replace(status, state="paused", arena=None), seconds)
-        self._live.__exit__(kind, error, trace)
+        with contextlib.suppress(OSError):  # the terminal may be gone, and the race has its own end
+            if self._last is not None and self._last[0].state == "running" and not self._watching:
+                status, seconds = self._last  # what stays on the terminal tells of a race that this arena has left
+                self.show(replace(status, state="paused", arena=None), seconds)
+            self._live.__exit__(kind, error, trace)
 
 
 def render(status: RaceStatus, extra: list[str], tip: str = "", heard: Mapping[str, str] | None = None) -> Group:

@@ -81,6 +81,7 @@ def start(options: TaskOptions, voice: Voice, clock: Clock | None = None, pace: 
     layout = chosen.layout
     isolation = look(_as_start(options), on_tasks, machine, voice)
     with files.exclusive_lock(layout.lock, holder_words(clock)):
+        layout.stop_request.unlink(missing_ok=True)  # of an earlier arena; from here on one is meant for this
         ledger = _ledger(options, layout, manifest, isolation, voice, clock)
         join(ledger, chosen.joining, ledger.view.created.budget, clock, task_of)
         shop = Shop(options.data_root, seal=strategy_seal())

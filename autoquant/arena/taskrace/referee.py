@@ -8,6 +8,7 @@ observation, never the grade: the grade knows targets and hidden figures.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -22,6 +23,7 @@ from autoquant.arena.referee.standing import Standing, stored_strategy
 from autoquant.arena.referee.worktrees import Worktrees
 from autoquant.arena.taskrace.folder import SOLUTION, shape, stub
 from autoquant.clock import Clock
+from autoquant.errors import AutoQuantError, InfrastructureFault
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.records import GRADED, AttemptClosed, AttemptOpened, DecisionSummary
@@ -128,37 +130,50 @@ class TaskReferee(Desk):
         self._heart.say(competitor, f"grading step {attempt.attempt} of {racer.joined.budget}")
         try:
             found = self._grade(competitor, attempt)
-            content = codec.dumps(found).encode()
-            files.atomic_write(self._layout.evaluation(competitor, attempt.attempt), content)
-            shown = codec.dumps(self._observed(racer, attempt, found)).encode()
-            files.atomic_write(self._layout.score(competitor, attempt.attempt), shown)
-            self._append(
-                AttemptClosed(
-                    competitor=competitor,
-                    attempt=attempt.attempt,
-                    status=GRADED,
-                    score=found.score,
-                    double_cost=None,
-                    evaluation=files.sha256_bytes(content),
-                    score_file=files.sha256_bytes(shown),
-                    decision=DecisionSummary(reason=plain(found.first_to_mend, 400)),
-                )
-            )
+            try:
+                self._close(racer, attempt, found or self._cut_down(attempt))
+            except InfrastructureFault as error:  # a disk that refuses is told while it can be: nobody cut that grading
+                if found is not None:
+                    with contextlib.suppress(AutoQuantError):
+                        self._append(self._fault(attempt, error))
+                raise
             self.audit(competitor, attempt.attempt)
             self._deliver(competitor, self._racer(competitor).attempts[-1])
         finally:
             self._heart.say(competitor, "ready")
 
-    def _grade(self, competitor: str, attempt: AttemptView) -> Grade:
-        """Grade the stored bytes."""
+    def _close(self, racer: CompetitorView, attempt: AttemptView, found: Grade) -> None:
+        """Store and record a grade."""
+        content = codec.dumps(found).encode()
+        files.atomic_write(self._layout.evaluation(racer.name, attempt.attempt), content)
+        shown = codec.dumps(self._observed(racer, attempt, found)).encode()
+        files.atomic_write(self._layout.score(racer.name, attempt.attempt), shown)
+        self._append(
+            AttemptClosed(
+                competitor=racer.name,
+                attempt=attempt.attempt,
+                status=GRADED,
+                score=found.score,
+                double_cost=None,
+                evaluation=files.sha256_bytes(content),
+                score_file=files.sha256_bytes(shown),
+                decision=DecisionSummary(reason=plain(found.first_to_mend, 400)),
+            )
+        )
+
+    def _cut_down(self, attempt: AttemptView) -> Grade:
+        ground = self._ground(attempt.competitor)
+        return replace(ungraded(ground, "it was cut down from outside three times"), final=attempt.final)
+
+    def _grade(self, competitor: str, attempt: AttemptView) -> Grade | None:
+        """Grade the stored bytes; None when it was cut down from outside too often."""
         ground, source = self._ground(competitor), stored_strategy(self._layout, attempt.strategy)
 
         def judge(_: Standing) -> Grade:
             with self._parent() as parent:
                 return grade(parent, source, ground, final=attempt.final)
 
-        found = self._patiently(attempt, judge)
-        return found or replace(ungraded(ground, "it was cut down from outside three times"), final=attempt.final)
+        return self._patiently(attempt, judge)
 
     def _observed(self, racer: CompetitorView, attempt: AttemptView, found: Grade) -> Observation:
         earlier = [a.score for a in racer.attempts[: attempt.attempt - 1] if a.score is not None]
