@@ -192,6 +192,34 @@ def test_a_lost_reply_is_written_again_by_recover(world: World, referee: Referee
     assert ReplyKind.VERDICT == answer(world.worktree, request).kind
 
 
+def test_the_lineage_of_an_attempt_that_a_kill_cut_short_is_not_the_next_ones(world: World, referee: Referee):
+    source = text(0.9)
+    files.atomic_write(world.layout.blob(files.sha256_bytes(source)), source)
+    files.atomic_write(world.layout.root / "lineages" / "alice", "best")  # it is taken away after the record
+    charged = r.AttemptOpened("alice", 1, new_id(), files.sha256_bytes(source), "", 0, lineage="best")
+    Ledger.open(world.layout.ledger).append(charged, "2026-11-30T00:00:00Z")
+    with world.referee() as again:
+        again.recover()
+        submit(again, world.worktree, text(0.95))
+    assert ["best", None] == [attempt.lineage for attempt in world.racer().attempts]
+
+
+def test_a_full_disk_keeps_no_evidence_and_a_change_is_put_back_and_told_all_the_same(
+    world: World, referee: Referee, monkeypatch: pytest.MonkeyPatch
+):
+    def write(path: Path, data: str | bytes) -> None:
+        if path.parent.name == "evidence":
+            raise InfrastructureFault(f"{path}: No space left on device")
+        plainly(path, data)
+
+    plainly = files.atomic_write
+    monkeypatch.setattr(files, "atomic_write", write)
+    (world.worktree / "run.py").unlink()
+    (world.worktree / "run.py").write_text("print('keep')\n")
+    assert ["run.py"] == [violation.path for violation in referee.audit("alice", None)]
+    assert (world.home / "run.py").read_bytes() == (world.worktree / "run.py").read_bytes()
+
+
 def test_recover_leaves_an_edit_alone_once_the_reply_was_given(world: World, referee: Referee):
     submit(referee, world.worktree, text(0.9))
     (world.worktree / "strategy.py").write_bytes(text(1.5))

@@ -385,6 +385,19 @@ def test_an_error_in_one_competitors_lane_leaves_the_others_their_night(stand: S
     assert ["RuntimeError: unforeseen"] == [f.message for f in stand.ledger.view.competitors["a"].faults]
 
 
+def test_a_terminal_or_log_that_is_gone_ends_no_race(stand: Stand):
+    looks: list[object] = []
+
+    def gone(view: object) -> None:
+        looks.append(view)
+        raise BrokenPipeError
+
+    stand.join("a", "submit(); submit()")
+    assert "finished" == stand.supervisor(on_tick=gone).run()
+    assert 1 == len(looks)
+    assert {"a": "done"} == stand.ended()
+
+
 def test_heaps_are_shared_before_any_racer_has_a_thread(stand: Stand, monkeypatch: pytest.MonkeyPatch):
     asked: list[list[str]] = []
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from referee_world import World
 
 from autoquant import files
@@ -185,3 +186,29 @@ def test_the_second_ctrl_c_writes_no_sequence_where_there_is_no_terminal(tmp_pat
             program.send_signal(signal.SIGINT)
         assert b"" == program.communicate(timeout=PATIENCE)[1]
     assert 130 == program.returncode
+
+
+@pytest.mark.parametrize(
+    ("nohup", "sent", "asked"),
+    [
+        (False, [signal.SIGHUP, signal.SIGHUP], "hung up"),
+        (False, [signal.SIGTERM, signal.SIGTERM, signal.SIGHUP], "terminated"),
+        (True, [signal.SIGHUP, signal.SIGTERM], "terminated"),
+    ],
+)
+def test_a_terminal_that_closes_pauses_once_and_not_at_all_under_nohup(
+    tmp_path: Path, nohup: bool, sent: list[signal.Signals], asked: str
+):
+    """A shell, `uv run` and the kernel each send what the other has sent; only a later one is a second order."""
+    script = tmp_path / "stubborn.py"
+    script.write_text(STUBBORN.replace("LiveTable() as table, ", "").replace("sleep(600)", "sleep(1)"))
+    command = ["nohup", sys.executable, str(script)] if nohup else [sys.executable, str(script)]
+    env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as program:
+        assert program.stdout is not None
+        assert b"ready\n" == program.stdout.readline()
+        for number in sent:
+            program.send_signal(number)
+            time.sleep(0.05)
+        said = program.communicate(timeout=PATIENCE)[0]
+    assert (0, f"asked: {asked}\n".encode()) == (program.returncode, said)

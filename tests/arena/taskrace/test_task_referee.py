@@ -293,6 +293,41 @@ def test_a_machine_that_keeps_failing_leaves_the_step_open_for_a_better_day(task
     assert (0.9, 1) == (answer(easy, request).score["score"], len(tasks.racer().attempts))
 
 
+def test_a_disk_that_refuses_a_grade_is_told_and_never_counted_as_a_kill(tasks, easy, monkeypatch) -> None:
+    """INV-12."""
+    refusing = True
+
+    def write(path: Path, data: str | bytes) -> None:
+        if refusing and path == tasks.layout.score("alice-easy", 1):
+            raise InfrastructureFault(f"{path}: No space left on device")
+        plainly(path, data)
+
+    plainly = files.atomic_write
+    monkeypatch.setattr(files, "atomic_write", write)
+    with tasks.referee() as referee:
+        referee.prepare("alice-easy")
+        request = ask(easy, EASY)
+        with pytest.raises(InfrastructureFault):
+            referee.poll("alice-easy")
+        for _ in range(3):
+            with pytest.raises(InfrastructureFault):
+                referee.recover()
+        refusing = False
+        referee.recover()
+    assert 0.9 == answer(easy, request).score["score"]
+    assert ["InfrastructureFault"] * 4 == [fault.kind for fault in tasks.racer().faults]
+
+
+def test_what_a_kill_left_stored_for_no_step_is_taken_away(referee, tasks, easy) -> None:
+    """INV-33: else no export would be possible for ever, since no line names it."""
+    submit(referee, easy, EASY)
+    kept = tasks.layout.blob(tasks.last().strategy)
+    for name in (f".{'ab' * 32}.7.xyz.tmp", "ab" * 32):
+        tasks.layout.blob(name).write_bytes(b"half")
+    referee.recover()
+    assert [kept] == list(kept.parent.iterdir())
+
+
 def test_the_arenas_own_damaged_checkout_grades_nobody(tasks: TaskWorld, easy: Path, home: Path) -> None:
     tasks.home = tasks.root / "own"
     shutil.copytree(home, tasks.home)
