@@ -141,6 +141,27 @@ def test_a_lost_private_repository_comes_back_with_the_same_ids(world: World, re
     assert world.last().commit == BareRepository(world.layout.repository("alice")).ref("refs/heads/alice")
 
 
+@pytest.mark.parametrize("broken", ["config", "pack"])
+def test_a_private_repository_that_its_agent_broke_stops_nobody(world: World, referee: Referee, broken: str):
+    submit(referee, world.worktree, text(0.9))
+    before = agent_git(world, "rev-parse", "HEAD")
+    repository = world.layout.repository("alice")
+    if broken == "config":
+        (repository / "config").unlink()
+        (repository / "config").mkdir()
+    else:
+        (repository / "objects" / "pack").mkdir(exist_ok=True)
+        for ending in ("pack", "idx"):
+            (repository / "objects" / "pack" / f"pack-x.{ending}").write_bytes(b"PACK")
+    with world.referee() as again:
+        again.recover()
+        again.prepare("alice")
+        assert before == agent_git(world, "rev-parse", "HEAD")
+        submit(again, world.worktree, text(1.9))
+    assert ["keep", "keep"] == [attempt.status for attempt in world.racer().attempts]
+    assert all(attempt.commit for attempt in world.racer().attempts)
+
+
 def test_stale_locks_and_a_foreign_branch_are_mended(world: World, referee: Referee):
     agent_git(world, "checkout", "--quiet", "-b", "elsewhere")
     repository = world.layout.repository("alice")
