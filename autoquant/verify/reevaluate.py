@@ -98,7 +98,7 @@ def check_again(
         answer = by_key[one.work.key]
         if answer.fault or answer.evaluation is None:
             undone.append(f"{one.work.who}: {answer.fault or 'no answer'}")
-        elif _timed_out(one.evaluation) is not _timed_out(answer.evaluation):
+        elif _limits_met(one.evaluation, one.confirmation) != _limits_met(answer.evaluation, answer.confirmation):
             undone.append(f"{one.work.who}: met its limit of processor time on one machine and not on the other")
         elif found := _difference(one, answer, 0.0 if exact else TOLERANCE):
             problems.append(f"{one.work.who}: evaluated again: {found}")
@@ -164,8 +164,10 @@ def _timeless(confirmation: Confirmation | None) -> Confirmation | None:
     return None if confirmation is None else replace(confirmation, seconds=0.0)
 
 
-def _timed_out(evaluation: Evaluation) -> bool:
-    return evaluation.outcome is Outcome.TIMEOUT
+def _limits_met(evaluation: Evaluation, confirmation: Confirmation | None) -> tuple[bool, ...]:
+    """Whether processor time ran out at the first look, in the deep check, under the second mask."""
+    deep = (None, None) if confirmation is None else (confirmation.failure, confirmation.second)
+    return tuple(one is not None and one.outcome is Outcome.TIMEOUT for one in (evaluation, *deep))
 
 
 def _seed_name(view: RaceView) -> str:

@@ -12,6 +12,7 @@ and git keeps it. Masks and cuts derive from 32 zero bytes, so anybody can repea
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from autoquant.ratchet.score_file import ScoreFile, agent_score
 from autoquant.ratchet.state import RatchetState, Trial, advance
 
 RESULTS, SCORE, STRATEGY = "results.tsv", "score.json", "strategy.py"
+_PLACE = Path("state") / "standalone"
 UNCALIBRATED_FLOOR = 1e9
 
 
@@ -73,7 +75,8 @@ def experiment(home: Path, data_root: Path, description: str, say: Callable[[str
         hint = f"{STRATEGY} has to be one plain file of at most {PROTOCOL.limits.strategy_bytes >> 10} KiB, no link"
         raise UserError(error.message, hint) from None
     judge, _ = open_judge(data_root, "valid", jobs=None, reveal=True)
-    with judge:
+    place = home / _PLACE
+    with judge, files.exclusive_lock(place / "lock", f"another run.py, process {os.getpid()}"):  # numbers go up by one
         shelf = _Shelf(home, judge.pins.of(source))
         digest = files.sha256_bytes(source)
         known = next((row for row in shelf.current if row.strategy == digest), None)
@@ -161,7 +164,7 @@ class _Shelf:
 
     def __init__(self, home: Path, digests: Digests | None) -> None:
         self._home = home
-        self._root = home / "state" / "standalone"
+        self._root = home / _PLACE
         path = self._root / "record.json"
         self.journal = codec.loads(Journal, path.read_bytes(), str(path)) if path.is_file() else Journal()
         if digests is not None and self.current:
