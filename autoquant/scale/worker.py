@@ -87,28 +87,30 @@ class Slots:
 
     def perform(self, order: dict[str, Any], store: Path) -> dict[str, Any]:
         """Do a piece of work in an idle slot, or a new one; `broken` when the slot died under it."""
-        with self._lock:
-            slot = self._idle.pop() if self._idle else None
-        if slot is None:
-            slot = SlotProcess(store)
-        with self._lock:
+        with self._lock:  # also while one starts: what is not in the table, `leave` does not find
+            slot = self._idle.pop() if self._idle else SlotProcess(store)
             self._busy[slot] = order["session"]
         try:
             answer = slot.perform(order)
         except (EOFError, OSError):
             with self._lock:
-                self._busy.pop(slot)
+                self._busy.pop(slot, None)
             slot.end()
             return {"kind": "broken"}
         with self._lock:
-            self._busy.pop(slot)
-            self._idle.append(slot)
+            is_wanted = self._busy.pop(slot, None) is not None
+            if is_wanted:
+                self._idle.append(slot)
+        if not is_wanted:  # its client left at this moment, and it was hung up on
+            slot.end()
         return answer
 
     def leave(self, session: str) -> int:
         """A client goes: end what is at work for it, and the idle slots; returns how many were at work."""
         with self._lock:
             busy = [slot for slot, owner in self._busy.items() if owner == session]
+            for slot in busy:
+                self._busy.pop(slot)
             idle, self._idle = self._idle, []
         for slot in (*busy, *idle):
             slot.hang_up()
