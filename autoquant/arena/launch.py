@@ -7,7 +7,6 @@ import os
 import secrets
 import signal
 import socket
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,6 +42,7 @@ from autoquant.ledger import records as r
 from autoquant.ledger.layout import RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import RaceView
+from autoquant.market.manifest import set_up_again
 from autoquant.market.store import load_panel
 from autoquant.protocol import PROTOCOL
 from autoquant.sealing import Level
@@ -227,7 +227,7 @@ def judge_of(ground: race.Ground, view: RaceView, layout: RaceLayout, jobs: int 
     if panel.digest != view.created.data.valid:
         raise DataError(
             f"{ground.data_dir / 'valid.npy'}: differs from the digest in the race's record",
-            f"remove {ground.data_dir} by hand and run setup_data.py again",
+            set_up_again(ground.data_dir),
         )
     pins = Pins(PROTOCOL.digest, view.created.code, view.created.data.valid)
     secret = race.read_secret(layout, view)
@@ -306,12 +306,14 @@ def supervise(options: StartOptions, seat: Seat, voice: Voice, clock: Clock, pac
             shown.pausing()
             supervisor.stop(reason)
 
-        with stop_on_signals(pause, lambda: _abandon(chosen.layout, ledger.view)):
+        with stop_on_signals(pause, lambda: _abandon(chosen.layout, ledger.view), clock.monotonic):
             return supervisor.run()
 
 
 @contextlib.contextmanager
-def stop_on_signals(stop: Callable[[str], None], abandon: Callable[[], None]) -> Iterator[None]:
+def stop_on_signals(
+    stop: Callable[[str], None], abandon: Callable[[], None], monotonic: Callable[[], float]
+) -> Iterator[None]:
     """The first Ctrl-C, SIGTERM or SIGHUP pauses cleanly; another Ctrl-C ends sessions and leaves at once.
 
     So does a SIGTERM that comes `AGAIN_SECONDS` after the first. One that comes sooner is the same once more, from the
@@ -321,7 +323,7 @@ def stop_on_signals(stop: Callable[[str], None], abandon: Callable[[], None]) ->
     seen: list[float] = []
 
     def handle(number: int, frame: FrameType | None) -> None:
-        now = time.monotonic()
+        now = monotonic()
         if seen and (number == signal.SIGHUP or (number == signal.SIGTERM and now - seen[0] < AGAIN_SECONDS)):
             return
         if seen:

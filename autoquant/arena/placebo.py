@@ -20,6 +20,7 @@ from autoquant.harness.family import MEMORY_DAYS, Member, parse, render
 from autoquant.harness.searchers import DRAWS_PER_EXPERIMENT, SEARCHERS, stream
 from autoquant.ledger.placebos import PlaceboCache, PlaceboRun
 from autoquant.market import Panel, load_panel
+from autoquant.market.manifest import set_up_again
 from autoquant.market.nullify import draw_order, draw_signs, flip, permute
 from autoquant.oracle.folds import valid_windows
 from autoquant.oracle.plain import PlainJudge
@@ -219,6 +220,6 @@ def _panel(data_dir: Path, digest: str) -> Panel:
     if panel.digest != digest:
         raise DataError(
             f"{data_dir / 'valid.npy'}: differs from the manifest",
-            f"remove {data_dir} by hand and run setup_data.py again",
+            set_up_again(data_dir),
         )
     return panel

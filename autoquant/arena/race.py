@@ -18,7 +18,7 @@ from autoquant.ledger import records as r
 from autoquant.ledger.layout import RESTORE, RaceLayout
 from autoquant.ledger.ledger import Ledger
 from autoquant.ledger.views import RaceView
-from autoquant.market.manifest import Manifest, data_directory, load_manifest, panel_problems
+from autoquant.market.manifest import Manifest, data_directory, load_manifest, panel_problems, set_up_again
 from autoquant.oracle.records import Judgement
 from autoquant.protocol import PROTOCOL
 
@@ -117,7 +117,7 @@ def survey(home: Path, data_root: Path) -> Ground:
     manifest = load_manifest(data_dir)
     problems = panel_problems(data_dir, manifest)
     if problems:
-        raise DataError(problems[0], f"remove {data_dir} by hand and run setup_data.py again")
+        raise DataError(problems[0], set_up_again(data_dir))
     return Ground(home, data_dir, manifest, protected.load(home), protected.code_digest(home))
 
 

@@ -19,8 +19,6 @@ from autoquant.market.panel import Panel
 from autoquant.market.store import load_panel
 from autoquant.protocol import SCHEMA_VERSION
 
-_AGAIN = "remove this data directory by hand and run setup_data.py again"
-
 ARCHIVE_URL = "https://data.binance.vision"
 ARCHIVE_SOURCE = "binance-archive"
 SYNTHETIC = "synthetic"
@@ -146,6 +144,11 @@ def manifest_path(data_dir: Path) -> Path:
     return data_dir / "manifest.json"
 
 
+def set_up_again(data_dir: Path) -> str:
+    """Hint for data that are altered: setup_data.py leaves alone what looks whole, and removes nothing."""
+    return f"remove {data_dir} by hand and run setup_data.py again"
+
+
 def load_manifest(data_dir: Path) -> Manifest:
     """Read and check the manifest.
 
@@ -159,9 +162,11 @@ def load_manifest(data_dir: Path) -> Manifest:
     except FileNotFoundError:
         raise DataError(f"{path}: no such file, the set-up is not complete", "run setup_data.py") from None
     except AutoQuantError as error:
-        raise DataError(error.message, error.hint or _AGAIN) from None
+        raise DataError(error.message, error.hint or set_up_again(data_dir)) from None
     if manifest.schema_version != SCHEMA_VERSION:
-        raise DataError(f"{path}: schema {manifest.schema_version}, this program reads {SCHEMA_VERSION}", _AGAIN)
+        raise DataError(
+            f"{path}: schema {manifest.schema_version}, this program reads {SCHEMA_VERSION}", set_up_again(data_dir)
+        )
     return manifest
 
 

@@ -52,7 +52,7 @@ from autoquant.arena.show.display import LiveTable
 def fail():
     raise RuntimeError("sessions cannot be ended")
 
-with LiveTable() as table, stop_on_signals(lambda reason: print(f"asked: {reason}", flush=True), fail):
+with LiveTable() as table, stop_on_signals(lambda reason: print(f"asked: {reason}", flush=True), fail, time.monotonic):
     print("ready", flush=True)
     time.sleep(600)
 """
